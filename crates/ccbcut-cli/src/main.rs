@@ -1,0 +1,2 @@
+//! The command `ccbcut`.
+fn main() {}

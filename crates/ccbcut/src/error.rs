@@ -1,0 +1,157 @@
+//! What can go wrong, said so that the reader knows what to change.
+
+/// The library's error: what was expected, what came, and where.
+///
+/// Reaching an iteration limit is not an error; it is a [`StopReason`](crate::StopReason) in the trace.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// τ outside the range for which the asked computation is defined.
+    #[error("tau is {tau}, but {expected}")]
+    TauOutOfRange {
+        /// The value given.
+        tau: f64,
+        /// What would be accepted.
+        expected: &'static str,
+    },
+    /// A numeric parameter outside its range.
+    #[error("{name} is {value}, but it must be {expected}")]
+    InvalidParameter {
+        /// The parameter's name, as in the command and in the docs.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// What would be accepted.
+        expected: &'static str,
+    },
+    /// An edge weight that is negative, infinite or not a number.
+    #[error("the weight of entry ({row}, {col}) is {weight}, but weights must be finite and not negative")]
+    InvalidWeight {
+        /// Row of the entry, counted from 0.
+        row: usize,
+        /// Column of the entry, counted from 0.
+        col: usize,
+        /// The offending weight.
+        weight: f64,
+    },
+    /// A vertex weight π that is not positive and finite.
+    #[error("the balance weight of vertex {vertex} is {weight}, but it must be positive and finite")]
+    InvalidBalance {
+        /// The vertex, counted from 0.
+        vertex: usize,
+        /// The offending weight.
+        weight: f64,
+    },
+    /// A value in the data that is infinite or not a number.
+    #[error("{what} holds {value} at position {index}, but every value must be finite")]
+    NotFinite {
+        /// Which data.
+        what: &'static str,
+        /// Position in the flat array, counted from 0.
+        index: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// A matrix that should be symmetric but is not.
+    #[error(
+        "the matrix is not symmetric: entry ({row}, {col}) is {weight}, entry ({col}, {row}) is {transposed}"
+    )]
+    Asymmetric {
+        /// Row of the entry, counted from 0.
+        row: usize,
+        /// Column of the entry, counted from 0.
+        col: usize,
+        /// The entry.
+        weight: f64,
+        /// The entry across the diagonal.
+        transposed: f64,
+    },
+    /// A vertex number or row offset that points outside the graph.
+    #[error("{what} is {index}, but it must be below {limit}")]
+    IndexOutOfRange {
+        /// Which index.
+        what: &'static str,
+        /// The value given.
+        index: usize,
+        /// The first value that is too large.
+        limit: usize,
+    },
+    /// Two inputs whose sizes do not fit together.
+    #[error("{what} has {got} elements, but {expected} were expected")]
+    ShapeMismatch {
+        /// Which input.
+        what: &'static str,
+        /// The size that would fit.
+        expected: usize,
+        /// The size given.
+        got: usize,
+    },
+    /// Row offsets of a sparse matrix that decrease.
+    #[error("row offset {row} of the sparse matrix is smaller than the one before it")]
+    OffsetsDecrease {
+        /// The row whose offset is wrong.
+        row: usize,
+    },
+    /// More parts asked for than there are vertices.
+    #[error("{segments} parts were asked for, but there are only {vertices} vertices")]
+    TooFewVertices {
+        /// How many vertices there are.
+        vertices: usize,
+        /// How many parts were asked for.
+        segments: usize,
+    },
+    /// More data than the computation is prepared to hold.
+    #[error("{what} would be {requested}, above the limit of {limit}")]
+    TooLarge {
+        /// What would be too large.
+        what: &'static str,
+        /// The size asked for.
+        requested: usize,
+        /// The largest size accepted.
+        limit: usize,
+    },
+    /// No eigensolver reached the tolerance, the dense one included.
+    #[error(
+        "the eigensolver stopped after {iterations} steps with residual {residual:.3e}, above the tolerance {tol:.1e}"
+    )]
+    EigenNotConverged {
+        /// Steps taken.
+        iterations: usize,
+        /// The largest residual, measured through the inverse.
+        residual: f64,
+        /// The tolerance asked for.
+        tol: f64,
+    },
+    /// The observer asked to stop before a first result existed.
+    #[error("interrupted before a first result existed")]
+    Interrupted,
+}
+
+impl Error {
+    /// Whether the input is at fault, rather than the numerics.
+    pub fn is_input(&self) -> bool {
+        !self.is_numerical() && !matches!(self, Self::Interrupted)
+    }
+
+    /// Whether the computation itself failed on acceptable input.
+    pub fn is_numerical(&self) -> bool {
+        matches!(self, Self::EigenNotConverged { .. })
+    }
+}
+
+/// Result with the library's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_whose_fault_it_is() {
+        let input = Error::InvalidWeight { row: 3, col: 4, weight: -1.0 };
+        assert!(input.is_input() && !input.is_numerical());
+        assert!(input.to_string().contains("(3, 4) is -1"));
+        let numeric = Error::EigenNotConverged { iterations: 7, residual: 0.5, tol: 1e-6 };
+        assert!(numeric.is_numerical() && !numeric.is_input());
+    }
+}

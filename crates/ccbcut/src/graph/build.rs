@@ -1,0 +1,317 @@
+//! Ways into a [`Graph`]: edge lists, compressed rows, pixel stencils, subgraphs; each checks once.
+
+use crate::{
+    error::{Error, Result},
+    parallel,
+};
+
+use super::{Graph, Storage, csr::Csr, stencil::Stencil};
+
+/// Largest relative difference between the two copies of an entry that still counts as symmetric.
+const SYMMETRY_TOLERANCE: f64 = 1e-10;
+
+impl Graph {
+    /// A graph from a list of edges (i, j, w). Repeated edges, in either direction, add up; i = j is a self-loop.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`] for a vertex ≥ `n`, [`Error::InvalidWeight`] for a weight that is negative or
+    /// not finite, [`Error::TooLarge`] above 2³² − 2 vertices.
+    ///
+    /// # Complexity
+    /// O(n + m log m) time for m edges.
+    pub fn from_edges(n: usize, edges: &[(u32, u32, f64)]) -> Result<Self> {
+        check_vertex_count(n)?;
+        for &(i, j, w) in edges {
+            let index = i.max(j) as usize;
+            if index >= n {
+                return Err(Error::IndexOutOfRange { what: "the vertex of an edge", index, limit: n });
+            }
+            check_weight(i as usize, j as usize, w)?;
+        }
+        let both = edges.iter().flat_map(|&(i, j, w)| {
+            let back = (i != j).then_some((j, i, w));
+            std::iter::once((i, j, w)).chain(back)
+        });
+        Self::from_entries(n, both.collect())
+    }
+
+    /// A graph from a symmetric matrix in compressed rows, for example SciPy's `indptr`, `indices`, `data`.
+    ///
+    /// The rows need not be sorted, repeated entries add up, the diagonal holds self-loops, and explicit zeros
+    /// are dropped. The two copies of an entry may differ by rounding (10⁻¹⁰ relative); their mean is taken.
+    ///
+    /// # Errors
+    /// [`Error::Asymmetric`] for a larger difference, and the errors of [`Graph::from_edges`].
+    pub fn from_csr(offsets: &[usize], columns: &[u32], weights: &[f64]) -> Result<Self> {
+        let entries = csr_entries(offsets, columns, weights)?;
+        let graph = Self::from_entries(offsets.len().saturating_sub(1), entries)?;
+        graph.with_transposes_averaged(SYMMETRY_TOLERANCE)
+    }
+
+    /// A graph from any square matrix in compressed rows, by (W + Wᵀ)/2.
+    ///
+    /// # Errors
+    /// As [`Graph::from_csr`], but asymmetry is accepted.
+    pub fn from_csr_symmetrized(offsets: &[usize], columns: &[u32], weights: &[f64]) -> Result<Self> {
+        let entries = csr_entries(offsets, columns, weights)?;
+        let halves = entries.iter().flat_map(|&(i, j, w)| [(i, j, 0.5 * w), (j, i, 0.5 * w)]);
+        Self::from_entries(offsets.len().saturating_sub(1), halves.collect())
+    }
+
+    /// The pixel-neighbourhood graph: `weight(p, q)` for each pixel p and each pixel q at a forward offset of it.
+    ///
+    /// Pixels are numbered row by row; `offsets` are those of [`half_disc`](super::half_disc) or any other list
+    /// of forward offsets in raster order. A weight of zero means no edge. The weights are stored in 32 bits.
+    ///
+    /// # Errors
+    /// [`Error::InvalidWeight`] for a weight that is negative or not finite, [`Error::TooLarge`] for too many
+    /// pixels.
+    pub fn from_stencil(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        weight: impl Fn(usize, usize) -> f32 + Sync + Send,
+    ) -> Result<Self> {
+        check_vertex_count(height.saturating_mul(width))?;
+        let mut stencil = Stencil { height, width, offsets, weights: Vec::new() };
+        let per_row = stencil.offsets.len() * width;
+        let mut weights = vec![0.0_f32; per_row * height];
+        parallel::for_each_chunk(&mut weights, per_row, |row, part| {
+            for (o, &(dr, dc)) in stencil.offsets.iter().enumerate() {
+                if row + dr < height {
+                    for c in stencil.columns(dc) {
+                        let j = (row + dr) * width + c.wrapping_add_signed(dc);
+                        part[o * width + c] = weight(row * width + c, j);
+                    }
+                }
+            }
+        });
+        if let Some(bad) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            let (row, o, c) = (bad / per_row, bad % per_row / width, bad % width);
+            let (dr, dc) = stencil.offsets[o];
+            let col = (row + dr) * width + c.wrapping_add_signed(dc);
+            return Err(Error::InvalidWeight { row: row * width + c, col, weight: f64::from(weights[bad]) });
+        }
+        stencil.weights = weights;
+        Ok(Self::from_storage(Storage::Stencil(stencil), Vec::new()))
+    }
+
+    /// The subgraph on some vertices (distinct, in the order given), always in compressed rows.
+    ///
+    /// Self-loops come along; degrees are those inside the subgraph.
+    ///
+    /// # Complexity
+    /// O(n + edges of the chosen vertices).
+    #[must_use]
+    pub fn induced(&self, vertices: &[u32]) -> Self {
+        let mut position = vec![u32::MAX; self.n_vertices()];
+        for (new, &old) in vertices.iter().enumerate() {
+            position[old as usize] = new as u32;
+        }
+        let is_sorted = vertices.is_sorted();
+        let (mut offsets, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for &old in vertices {
+            row.clear();
+            self.for_each_neighbor(old as usize, |j, w| {
+                if position[j] != u32::MAX {
+                    row.push((position[j], w));
+                }
+            });
+            if !is_sorted {
+                row.sort_unstable_by_key(|&(j, _)| j);
+            }
+            targets.extend(row.iter().map(|&(j, _)| j));
+            weights.extend(row.iter().map(|&(_, w)| w));
+            offsets.push(targets.len());
+        }
+        let loops = if self.has_self_loops() {
+            vertices.iter().map(|&v| self.self_loop(v as usize)).collect()
+        } else {
+            Vec::new()
+        };
+        Self::from_storage(Storage::Sparse(Csr { offsets, targets, weights }), loops)
+    }
+
+    /// The symmetric weight matrix in compressed rows, diagonal included: offsets, columns, weights.
+    pub fn to_csr(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+        let (mut offsets, mut columns, mut weights) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..self.n_vertices() {
+            let mut pending = (self.self_loop(i) > 0.0).then(|| self.self_loop(i));
+            self.for_each_neighbor(i, |j, w| {
+                if j > i
+                    && let Some(own) = pending.take()
+                {
+                    columns.push(i as u32);
+                    weights.push(own);
+                }
+                columns.push(j as u32);
+                weights.push(w);
+            });
+            if let Some(own) = pending {
+                columns.push(i as u32);
+                weights.push(own);
+            }
+            offsets.push(columns.len());
+        }
+        (offsets, columns, weights)
+    }
+
+    /// Builds from all entries of a symmetric matrix, in any order; repeated entries add up.
+    fn from_entries(n: usize, mut entries: Vec<(u32, u32, f64)>) -> Result<Self> {
+        check_vertex_count(n)?;
+        entries.sort_by_key(|&(i, j, _)| (i, j));
+        let mut loops = Vec::new();
+        let mut csr =
+            Csr { offsets: vec![0; n + 1], targets: Vec::with_capacity(entries.len()), weights: Vec::new() };
+        let mut rest = entries.as_slice();
+        while let Some(&(i, j, _)) = rest.first() {
+            let run = rest.iter().take_while(|e| (e.0, e.1) == (i, j)).count();
+            let w: f64 = rest[..run].iter().map(|e| e.2).sum();
+            rest = &rest[run..];
+            check_weight(i as usize, j as usize, w)?;
+            if w == 0.0 {
+                continue;
+            }
+            if i == j {
+                loops.resize(n, 0.0);
+                loops[i as usize] = w;
+            } else {
+                csr.targets.push(j);
+                csr.weights.push(w);
+                csr.offsets[i as usize + 1] = csr.targets.len();
+            }
+        }
+        for row in 1..=n {
+            csr.offsets[row] = csr.offsets[row].max(csr.offsets[row - 1]);
+        }
+        Ok(Self::from_storage(Storage::Sparse(csr), loops))
+    }
+
+    fn with_transposes_averaged(mut self, tolerance: f64) -> Result<Self> {
+        let Storage::Sparse(csr) = &self.storage else { return Ok(self) };
+        let mut averaged = csr.weights.clone();
+        for i in 0..self.n_vertices() {
+            for position in csr.offsets[i]..csr.offsets[i + 1] {
+                let j = csr.targets[position] as usize;
+                let (back, weights) = csr.row(j);
+                let transposed = back.binary_search(&(i as u32)).map_or(0.0, |p| weights[p]);
+                let weight = csr.weights[position];
+                if (weight - transposed).abs() > tolerance * weight.max(transposed) {
+                    return Err(Error::Asymmetric { row: i, col: j, weight, transposed });
+                }
+                averaged[position] = 0.5 * (weight.min(transposed) + weight.max(transposed));
+            }
+        }
+        let csr = Csr { offsets: csr.offsets.clone(), targets: csr.targets.clone(), weights: averaged };
+        self = Self::from_storage(Storage::Sparse(csr), self.self_loops);
+        Ok(self)
+    }
+}
+
+fn csr_entries(offsets: &[usize], columns: &[u32], weights: &[f64]) -> Result<Vec<(u32, u32, f64)>> {
+    let n = offsets.len().saturating_sub(1);
+    check_vertex_count(n)?;
+    if columns.len() != weights.len() {
+        let (expected, got) = (columns.len(), weights.len());
+        return Err(Error::ShapeMismatch { what: "the weights of the sparse matrix", expected, got });
+    }
+    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    if first != 0 || last != columns.len() {
+        let got = last.saturating_sub(first);
+        return Err(Error::ShapeMismatch {
+            what: "the range of the row offsets",
+            expected: columns.len(),
+            got,
+        });
+    }
+    let mut entries = Vec::with_capacity(columns.len());
+    for i in 0..n {
+        if offsets[i + 1] < offsets[i] {
+            return Err(Error::OffsetsDecrease { row: i + 1 });
+        }
+        for p in offsets[i]..offsets[i + 1].min(columns.len()) {
+            let index = columns[p] as usize;
+            if index >= n {
+                return Err(Error::IndexOutOfRange { what: "a column of the matrix", index, limit: n });
+            }
+            check_weight(i, index, weights[p])?;
+            entries.push((i as u32, columns[p], weights[p]));
+        }
+    }
+    Ok(entries)
+}
+
+fn check_vertex_count(n: usize) -> Result<()> {
+    let limit = u32::MAX as usize - 1;
+    if n > limit {
+        return Err(Error::TooLarge { what: "the number of vertices", requested: n, limit });
+    }
+    Ok(())
+}
+
+fn check_weight(row: usize, col: usize, weight: f64) -> Result<()> {
+    if weight.is_finite() && weight >= 0.0 { Ok(()) } else { Err(Error::InvalidWeight { row, col, weight }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_edges_add_up_and_loops_stand_apart() {
+        let graph = Graph::from_edges(3, &[(0, 1, 1.0), (1, 0, 2.0), (2, 2, 5.0), (1, 2, 0.0)]).unwrap();
+        assert_eq!(graph.n_edges(), 1);
+        assert_eq!(graph.degrees(), &[3.0, 3.0, 5.0]);
+        assert_eq!(graph.self_loop(2), 5.0);
+        assert_eq!(graph.without_self_loops().degrees(), &[3.0, 3.0, 0.0]);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let edge = |w| Graph::from_edges(2, &[(0, 1, w)]);
+        assert!(matches!(edge(-1.0), Err(Error::InvalidWeight { row: 0, col: 1, .. })));
+        assert!(matches!(edge(f64::NAN), Err(Error::InvalidWeight { .. })));
+        assert!(matches!(Graph::from_edges(2, &[(0, 2, 1.0)]), Err(Error::IndexOutOfRange { .. })));
+        let lopsided = Graph::from_csr(&[0, 1, 2], &[1, 0], &[1.0, 2.0]);
+        assert!(matches!(lopsided, Err(Error::Asymmetric { row: 0, col: 1, .. })));
+        let one_sided = Graph::from_csr(&[0, 1, 1], &[1], &[1.0]);
+        assert!(matches!(one_sided, Err(Error::Asymmetric { .. })));
+        let halved = Graph::from_csr_symmetrized(&[0, 1, 1], &[1], &[1.0]).unwrap();
+        assert_eq!(halved.degrees(), &[0.5, 0.5]);
+        assert!(matches!(
+            Graph::from_csr(&[0, 2, 1, 2], &[1, 0], &[1.0, 1.0]),
+            Err(Error::OffsetsDecrease { .. })
+        ));
+        assert!(matches!(Graph::from_csr(&[0, 1, 2], &[1], &[1.0]), Err(Error::ShapeMismatch { .. })));
+    }
+
+    #[test]
+    fn csr_round_trip_keeps_the_diagonal() {
+        let edges = [(0, 1, 1.0), (1, 2, 2.0), (1, 1, 3.0), (3, 3, 4.0)];
+        let graph = Graph::from_edges(4, &edges).unwrap();
+        let (offsets, columns, weights) = graph.to_csr();
+        assert_eq!(offsets, vec![0, 1, 4, 5, 6]);
+        assert_eq!(columns, vec![1, 0, 1, 2, 1, 3]);
+        let again = Graph::from_csr(&offsets, &columns, &weights).unwrap();
+        assert_eq!(again.degrees(), graph.degrees());
+    }
+
+    #[test]
+    fn stencil_and_compressed_rows_agree() {
+        let (h, w) = (5, 7);
+        let weight = |i: usize, j: usize| 1.0 / (1.0 + (i * 31 + j * 17) as f32 % 11.0);
+        let stencil = Graph::from_stencil(h, w, super::super::half_disc(2.3), weight).unwrap();
+        let all: Vec<u32> = (0..(h * w) as u32).collect();
+        let sparse = stencil.induced(&all);
+        assert_eq!(stencil.n_edges(), sparse.n_edges());
+        for i in 0..h * w {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            stencil.for_each_neighbor(i, |j, w| a.push((j, w)));
+            sparse.for_each_neighbor(i, |j, w| b.push((j, w)));
+            assert!(a.is_sorted_by_key(|e| e.0), "neighbours in order");
+            assert_eq!(a, b);
+        }
+        assert_eq!(stencil.components().n_segments(), 1);
+    }
+}

@@ -1,0 +1,235 @@
+//! The shared currency: weighted undirected graphs.
+//!
+//! A [`Graph`] is checked once, when it is built, and trusted afterwards: weights are finite and not negative,
+//! the matrix is symmetric, rows are sorted, edges of weight zero do not exist. Two storages stand behind one
+//! face: compressed rows for any graph, and for pixel neighbourhoods a *stencil* that stores one weight per
+//! pixel and offset and no index at all.
+//!
+//! **Self-loops** are kept apart: a loop counts once in the degree of its vertex (and so in the volume of a
+//! part), and never in the Laplacian or in a cut.
+
+mod balance;
+mod build;
+mod csr;
+pub mod gallery;
+mod laplacian;
+mod stencil;
+
+pub use balance::Balance;
+pub use laplacian::Laplacian;
+pub use stencil::half_disc;
+
+use crate::{labels::Labels, parallel};
+use csr::Csr;
+use stencil::Stencil;
+
+/// How many rows one block of a parallel loop over edges takes.
+const ROW_BLOCK: usize = 256;
+
+/// A weighted undirected graph.
+///
+/// ```
+/// use ccbcut::Graph;
+/// let triangle = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 2.0), (2, 0, 0.5)])?;
+/// assert_eq!(triangle.n_edges(), 3);
+/// assert_eq!(triangle.degrees(), &[1.5, 3.0, 2.5]);
+/// # Ok::<(), ccbcut::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Graph {
+    storage: Storage,
+    /// Row sums, self-loops counted once.
+    degrees: Vec<f64>,
+    /// Empty when there is none.
+    self_loops: Vec<f64>,
+    n_edges: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Storage {
+    Sparse(Csr),
+    Stencil(Stencil),
+}
+
+impl Graph {
+    /// How many vertices.
+    pub fn n_vertices(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// How many edges, each counted once, self-loops and edges of weight zero not counted.
+    pub fn n_edges(&self) -> usize {
+        self.n_edges
+    }
+
+    /// d: the row sums of the weight matrix, self-loops counted once.
+    pub fn degrees(&self) -> &[f64] {
+        &self.degrees
+    }
+
+    /// The weight of the self-loop at a vertex.
+    pub fn self_loop(&self, vertex: usize) -> f64 {
+        self.self_loops.get(vertex).copied().unwrap_or(0.0)
+    }
+
+    /// Whether any vertex has a self-loop.
+    pub fn has_self_loops(&self) -> bool {
+        !self.self_loops.is_empty()
+    }
+
+    /// The same graph with its self-loops dropped (degrees change, cuts do not).
+    #[must_use]
+    pub fn without_self_loops(mut self) -> Self {
+        if self.has_self_loops() {
+            self.self_loops = Vec::new();
+            self.degrees = self.sum_rows();
+        }
+        self
+    }
+
+    /// Height and width when the vertices are the pixels of an image, stored by offset.
+    pub fn grid_shape(&self) -> Option<(usize, usize)> {
+        match &self.storage {
+            Storage::Sparse(_) => None,
+            Storage::Stencil(stencil) => Some((stencil.height, stencil.width)),
+        }
+    }
+
+    /// Calls `f(j, w_ij)` for each neighbour j ≠ i of a vertex, in increasing order of j.
+    #[inline]
+    pub fn for_each_neighbor(&self, vertex: usize, mut f: impl FnMut(usize, f64)) {
+        match &self.storage {
+            Storage::Sparse(csr) => csr.for_each_neighbor(vertex, &mut f),
+            Storage::Stencil(stencil) => stencil.for_each_neighbor(vertex, &mut f),
+        }
+    }
+
+    /// How many neighbours a vertex has.
+    pub fn n_neighbors(&self, vertex: usize) -> usize {
+        match &self.storage {
+            Storage::Sparse(csr) => csr.row(vertex).0.len(),
+            Storage::Stencil(_) => {
+                let mut count = 0;
+                self.for_each_neighbor(vertex, |_, _| count += 1);
+                count
+            }
+        }
+    }
+
+    /// Calls `f(i, j, w_ij)` for each edge once, i < j, ordered by i and then j.
+    pub fn for_each_edge(&self, mut f: impl FnMut(usize, usize, f64)) {
+        for i in 0..self.n_vertices() {
+            self.for_each_neighbor(i, |j, w| {
+                if j > i {
+                    f(i, j, w);
+                }
+            });
+        }
+    }
+
+    /// Σ f(i, j, w_ij) over the edges, each counted once; the same bytes for every number of threads.
+    pub fn sum_edges(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> f64 {
+        parallel::sum_blocks(self.n_vertices(), ROW_BLOCK, |rows| {
+            let mut total = 0.0;
+            for i in rows {
+                self.for_each_neighbor(i, |j, w| {
+                    if j > i {
+                        total += f(i, j, w);
+                    }
+                });
+            }
+            total
+        })
+    }
+
+    /// The values f(i, j, w_ij) over the edges, each once, i < j, ordered by i and then j.
+    pub fn map_edges<T: Send>(&self, f: impl Fn(usize, usize, f64) -> T + Sync + Send) -> Vec<T> {
+        let n = self.n_vertices();
+        let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
+            let mut values = Vec::new();
+            for i in b * ROW_BLOCK..((b + 1) * ROW_BLOCK).min(n) {
+                self.for_each_neighbor(i, |j, w| {
+                    if j > i {
+                        values.push(f(i, j, w));
+                    }
+                });
+            }
+            values
+        });
+        let mut all = Vec::with_capacity(self.n_edges);
+        blocks.into_iter().for_each(|block| all.extend(block));
+        all
+    }
+
+    /// The graph with weights f(i, j, w_ij) on the same edges and no self-loops.
+    ///
+    /// `f` must be symmetric in i and j to the last bit and return finite, positive values: it is the reweighting
+    /// W∘Γ of the paper, and is called once or twice per edge.
+    #[must_use]
+    pub(crate) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
+        let storage = match &self.storage {
+            Storage::Sparse(csr) => Storage::Sparse(csr.map_weights(f)),
+            Storage::Stencil(stencil) => Storage::Stencil(stencil.map_weights(f)),
+        };
+        Self::from_storage(storage, Vec::new())
+    }
+
+    /// L = D − W, or Π^-½ L Π^-½ with [`Laplacian::scaled`].
+    pub fn laplacian(&self) -> Laplacian<'_> {
+        Laplacian::new(self)
+    }
+
+    /// The connected components; a vertex without edges is a component of its own.
+    ///
+    /// # Complexity
+    /// O(n + |E|) time.
+    pub fn components(&self) -> Labels {
+        const NONE: u32 = u32::MAX;
+        let mut component = vec![NONE; self.n_vertices()];
+        let mut stack = Vec::new();
+        let mut next = 0;
+        for start in 0..self.n_vertices() {
+            if component[start] != NONE {
+                continue;
+            }
+            component[start] = next;
+            stack.push(start);
+            while let Some(i) = stack.pop() {
+                self.for_each_neighbor(i, |j, _| {
+                    if component[j] == NONE {
+                        component[j] = next;
+                        stack.push(j);
+                    }
+                });
+            }
+            next += 1;
+        }
+        Labels::from_raw(&component)
+    }
+
+    fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
+        let mut graph = Self { storage, degrees: Vec::new(), self_loops, n_edges: 0 };
+        graph.n_edges = match &graph.storage {
+            Storage::Sparse(csr) => csr.targets.len() / 2,
+            Storage::Stencil(stencil) => stencil.n_edges(),
+        };
+        graph.degrees = graph.sum_rows();
+        graph
+    }
+
+    fn sum_rows(&self) -> Vec<f64> {
+        let n = match &self.storage {
+            Storage::Sparse(csr) => csr.offsets.len() - 1,
+            Storage::Stencil(stencil) => stencil.height * stencil.width,
+        };
+        let mut degrees = vec![0.0; n];
+        parallel::for_each_chunk(&mut degrees, ROW_BLOCK, |block, part| {
+            for (k, degree) in part.iter_mut().enumerate() {
+                let i = block * ROW_BLOCK + k;
+                *degree = self.self_loop(i);
+                self.for_each_neighbor(i, |_, w| *degree += w);
+            }
+        });
+        degrees
+    }
+}

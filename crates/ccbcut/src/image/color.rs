@@ -1,0 +1,1 @@
+//! sRGB → CIE L*a*b*.

@@ -1,0 +1,38 @@
+//! Cuts graphs and images into parts, with a knob for how balanced the parts must be.
+
+pub mod image;
+
+pub mod affinity;
+
+pub mod graph;
+
+pub mod labels;
+
+pub mod cost;
+
+pub mod linalg;
+
+pub mod kmeans;
+
+pub mod coarsen;
+
+pub mod embedding;
+
+pub mod partition;
+
+pub mod segment;
+
+pub mod report;
+
+pub mod error;
+
+pub mod parallel;
+
+pub mod random;
+
+pub use crate::{
+    error::{Error, Result},
+    graph::{Balance, Graph},
+    image::Image,
+    labels::Labels,
+};

@@ -1,0 +1,80 @@
+//! Work on several cores with the same bytes as on one.
+//!
+//! Every parallel loop of the library goes through these functions. They cut the work into blocks whose size
+//! does not depend on the number of threads, and combine partial results in block order, so that sums do not
+//! change with the thread count. Without the `rayon` feature the same blocks run one after the other.
+
+/// Length of the blocks that sums over vectors are cut into.
+pub const SUM_BLOCK: usize = 4096;
+
+/// Calls `f(block, chunk)` for each consecutive chunk of `data` (the last one may be shorter).
+pub fn for_each_chunk<T: Send>(data: &mut [T], chunk: usize, f: impl Fn(usize, &mut [T]) + Sync + Send) {
+    let chunk = chunk.max(1);
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if data.len() > chunk {
+            data.par_chunks_mut(chunk).enumerate().for_each(|(block, part)| f(block, part));
+            return;
+        }
+    }
+    data.chunks_mut(chunk).enumerate().for_each(|(block, part)| f(block, part));
+}
+
+/// The values `f(0), …, f(n − 1)`, in order.
+pub fn map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if n > 1 {
+            return (0..n).into_par_iter().map(f).collect();
+        }
+    }
+    (0..n).map(f).collect()
+}
+
+/// Both results, perhaps at the same time.
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    return rayon::join(a, b);
+    #[cfg(not(feature = "rayon"))]
+    (a(), b())
+}
+
+/// Sum over `0..n` cut into blocks of [`SUM_BLOCK`]; `f(range)` is the partial sum of one block.
+pub fn sum(n: usize, f: impl Fn(std::ops::Range<usize>) -> f64 + Sync + Send) -> f64 {
+    sum_blocks(n, SUM_BLOCK, f)
+}
+
+/// Sum over `0..n` cut into blocks of `block`; partial sums are added in block order.
+pub fn sum_blocks(n: usize, block: usize, f: impl Fn(std::ops::Range<usize>) -> f64 + Sync + Send) -> f64 {
+    let block = block.max(1);
+    if n <= block {
+        return f(0..n);
+    }
+    map(n.div_ceil(block), |b| f(b * block..((b + 1) * block).min(n))).into_iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_depend_on_the_number_of_threads() {
+        let values: Vec<f64> = (0..50_000).map(|i| 1.0 / (1.0 + f64::from(i))).collect();
+        let total = sum(values.len(), |r| values[r].iter().sum());
+        let plain: f64 = values.chunks(SUM_BLOCK).map(|c| c.iter().sum::<f64>()).sum();
+        assert_eq!(total.to_bits(), plain.to_bits());
+    }
+
+    #[test]
+    fn chunks_cover_everything_once() {
+        let mut data = vec![0_u32; 1000];
+        for_each_chunk(&mut data, 64, |block, part| {
+            for (k, x) in part.iter_mut().enumerate() {
+                *x += (block * 64 + k) as u32;
+            }
+        });
+        assert!(data.iter().enumerate().all(|(i, &x)| x == i as u32));
+    }
+}
