@@ -92,6 +92,105 @@ impl Labels {
     }
 }
 
+/// A label map over the pixels of an image; pixels that were masked out hold [`LabelMap::VOID`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelMap {
+    height: usize,
+    width: usize,
+    values: Vec<u32>,
+    n_segments: usize,
+}
+
+impl LabelMap {
+    /// The value of a pixel that belongs to no part.
+    pub const VOID: u32 = u32::MAX;
+
+    /// A map from one part number per pixel, row by row; parts are renumbered by first appearance in raster
+    /// order, [`LabelMap::VOID`] stays.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] when there is not one value per pixel.
+    pub fn new(height: usize, width: usize, raw: &[u32]) -> Result<Self> {
+        if raw.len() != height * width {
+            let expected = height * width;
+            return Err(Error::ShapeMismatch { what: "the label map", expected, got: raw.len() });
+        }
+        let labels = Labels::from_raw(raw);
+        let Some(void) = raw.iter().position(|&v| v == Self::VOID).map(|p| labels.values[p]) else {
+            let (values, n_segments) = (labels.values, labels.n_segments);
+            return Ok(Self { height, width, values, n_segments });
+        };
+        let close_gap = |v: u32| match v.cmp(&void) {
+            std::cmp::Ordering::Less => v,
+            std::cmp::Ordering::Equal => Self::VOID,
+            std::cmp::Ordering::Greater => v - 1,
+        };
+        let values = labels.values.into_iter().map(close_gap).collect();
+        Ok(Self { height, width, values, n_segments: labels.n_segments - 1 })
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// One value per pixel, row by row.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.values
+    }
+
+    /// How many parts, the void not counted.
+    pub fn n_segments(&self) -> usize {
+        self.n_segments
+    }
+
+    /// The number of pixels of each part.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.n_segments];
+        for &label in self.values.iter().filter(|&&v| v != Self::VOID) {
+            sizes[label as usize] += 1;
+        }
+        sizes
+    }
+
+    /// Splits every part into its connected regions (four neighbours).
+    #[must_use]
+    pub fn connected(&self) -> Self {
+        let mut region = vec![Self::VOID; self.values.len()];
+        let mut stack = Vec::new();
+        let mut next = 0;
+        for start in 0..region.len() {
+            if region[start] != Self::VOID || self.values[start] == Self::VOID {
+                continue;
+            }
+            region[start] = next;
+            stack.push(start);
+            while let Some(p) = stack.pop() {
+                let (r, c) = (p / self.width, p % self.width);
+                let steps = [
+                    (r > 0).then(|| p - self.width),
+                    (c > 0).then(|| p - 1),
+                    (c + 1 < self.width).then(|| p + 1),
+                    (r + 1 < self.height).then(|| p + self.width),
+                ];
+                for q in steps.into_iter().flatten() {
+                    if region[q] == Self::VOID && self.values[q] == self.values[start] {
+                        region[q] = next;
+                        stack.push(q);
+                    }
+                }
+            }
+            next += 1;
+        }
+        Self { height: self.height, width: self.width, values: region, n_segments: next as usize }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +207,16 @@ mod tests {
         assert_eq!(Labels::from_raw(&[]).n_segments(), 0);
         assert_eq!(Labels::single(3).sizes(), vec![3]);
         assert!(Labels::single(3).check_len(4).is_err());
+    }
+
+    #[test]
+    fn a_map_keeps_its_void_and_closes_the_gap() {
+        let v = LabelMap::VOID;
+        let map = LabelMap::new(2, 3, &[5, v, 5, 9, v, 5]).unwrap();
+        assert_eq!(map.as_slice(), &[0, v, 0, 1, v, 0]);
+        assert_eq!((map.n_segments(), map.sizes()), (2, vec![3, 1]));
+        let regions = map.connected();
+        assert_eq!(regions.as_slice(), &[0, v, 1, 2, v, 1]);
+        assert!(LabelMap::new(2, 3, &[0]).is_err());
     }
 }

@@ -34,5 +34,5 @@ pub use crate::{
     error::{Error, Result},
     graph::{Balance, Graph},
     image::Image,
-    labels::Labels,
+    labels::{LabelMap, Labels},
 };
