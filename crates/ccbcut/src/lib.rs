@@ -31,6 +31,7 @@ pub mod parallel;
 pub mod random;
 
 pub use crate::{
+    embedding::{Embedding, Irrq, IrrqFit, Iteration, Kappa, Start, StopReason, Trace, Variant},
     error::{Error, Result},
     graph::{Balance, Graph},
     image::Image,
