@@ -6,13 +6,14 @@
 //! as a [`Tree`], from which the partition into any smaller number of parts can be read off.
 
 mod bisect;
-
+mod discretize;
+mod multiway;
 mod peel;
-
+mod rotate;
 mod threshold;
 mod tree;
 
 pub use bisect::{Bisection, BisectionStep, SubgraphBalance};
-
+pub use multiway::{Multiway, Rounding};
 pub use threshold::{Split, SplitContext, best_threshold};
 pub use tree::{Node, Tree};
