@@ -1,15 +1,32 @@
 //! Files in and out of `ccbcut`: images, label maps, graphs.
 
+mod images;
+
+mod jpeg;
+
+mod graphs;
+
+mod npz;
+
+mod zip;
+
+mod matrix_market;
+
+mod edge_list;
+
+mod npy;
+
 mod atomic;
 
 mod bytes;
 
 mod error;
 
-mod npy;
-
 pub use crate::{
     atomic::{Outputs, Overwrite, write_whole},
     error::{Error, Place, Result},
+    graphs::{encode_graph, read_graph, write_graph},
+    images::{Decoded, Limits, Mask, SourceInfo, decode_image, encode_png, read_image, read_mask, write_png},
     npy::{Array, Element, Values, decode_npy, read_npy, write_npy},
+    npz::{Archive, read_npz, write_npz},
 };

@@ -155,14 +155,17 @@ pub fn decode_npy(name: &Path, bytes: &[u8]) -> Result<Array> {
         other => return Err(cursor.fault(format!("expected format version 1, 2 or 3, got {other}"))),
     };
     let header = Header::parse(&cursor.clone(), cursor.take(header_length)?)?;
-    let kind = Kind::parse(&header.descr)
-        .ok_or_else(|| Error::unsupported(name, "a NumPy file", format!("of type {}", header.descr), ACCEPTED))?;
+    let kind = Kind::parse(&header.descr).ok_or_else(|| {
+        Error::unsupported(name, "a NumPy file", format!("of type {}", header.descr), ACCEPTED)
+    })?;
     let n_values = header.shape.iter().try_fold(1_usize, |n, &d| n.checked_mul(d));
     let n_bytes = n_values.and_then(|n| n.checked_mul(kind.size));
     let rest = cursor.remaining();
     if n_bytes != Some(rest) || (kind.size == 0 && n_values.is_some_and(|n| n > 1 << 20)) {
         let shape = &header.shape;
-        return Err(cursor.fault(format!("expected the values of an array of shape {shape:?}, got {rest} bytes")));
+        return Err(
+            cursor.fault(format!("expected the values of an array of shape {shape:?}, got {rest} bytes"))
+        );
     }
     let mut values = kind.decode(name, cursor.take(rest)?)?;
     if header.fortran_order && header.shape.len() > 1 {
@@ -197,7 +200,8 @@ impl Header {
             Some(rest) if rest.starts_with("False") => false,
             _ => return Err(fault("fortran_order")),
         };
-        let shape = after("shape").and_then(|rest| rest.strip_prefix('(')).and_then(|rest| rest.split_once(')'));
+        let shape =
+            after("shape").and_then(|rest| rest.strip_prefix('(')).and_then(|rest| rest.split_once(')'));
         let (inside, _) = shape.ok_or_else(|| fault("shape"))?;
         let parts = inside.split(',').map(str::trim).filter(|p| !p.is_empty());
         let shape: Option<Vec<usize>> = parts.map(|p| p.trim_end_matches('L').parse().ok()).collect();
