@@ -161,7 +161,12 @@ fn sweeps_at_the_floor_stay_accurate() {
         assert!(fit.trace.iterations.iter().skip(1).all(|i| i.epsilon == floor), "ε sits at the floor");
         assert!(fit.trace.iterations.iter().all(|i| i.residual <= 1e-6), "{:?}", fit.trace);
         for pair in fit.trace.iterations.windows(2) {
-            assert!(pair[1].f <= pair[0].f * (1.0 + 1e-9), "τ = {tau}: F rose: {} → {}", pair[0].f, pair[1].f);
+            assert!(
+                pair[1].f <= pair[0].f * (1.0 + 1e-9),
+                "τ = {tau}: F rose: {} → {}",
+                pair[0].f,
+                pair[1].f
+            );
         }
     }
 }

@@ -81,11 +81,22 @@ mod tests {
         let total: f64 = pi.iter().sum();
         let q: Vec<f64> = pi.iter().map(|p| (p / total).sqrt()).collect();
         let m: Vec<Vec<f64>> = (0..n)
-            .map(|i| (1..n).map(|j| if i == 0 { q[j] } else if i == j { -q[0] } else { 0.0 }).collect())
+            .map(|i| {
+                (1..n)
+                    .map(|j| {
+                        if i == 0 {
+                            q[j]
+                        } else if i == j {
+                            -q[0]
+                        } else {
+                            0.0
+                        }
+                    })
+                    .collect()
+            })
             .collect();
         let k = n - 1;
-        let gram: Vec<f64> =
-            (0..k * k).map(|e| (0..n).map(|i| m[i][e / k] * m[i][e % k]).sum()).collect();
+        let gram: Vec<f64> = (0..k * k).map(|e| (0..n).map(|i| m[i][e / k] * m[i][e % k]).sum()).collect();
         let (values, vectors) = crate::linalg::dense::symmetric_eigen(&gram, k);
         let root = |a: usize, b: usize| -> f64 {
             (0..k).map(|e| vectors[e * k + a] * vectors[e * k + b] / values[e].sqrt()).sum()

@@ -5,8 +5,7 @@ use std::{ops::ControlFlow, time::Instant};
 use crate::{error::Result, graph::Graph};
 
 use super::{
-    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight,
-    rotate,
+    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate,
     spectrum::{EigenParams, Spectrum},
 };
 
@@ -52,12 +51,17 @@ impl Irrq {
         let mut epsilon: f64 = 1.0;
         let mut warm: Option<Vec<f64>> = None;
         let mut previous: Option<Embedding> = None;
-        let mut trace =
-            Trace { iterations: Vec::new(), stop_reason: StopReason::MaxIterations, kappa: 0, epsilon_floor: 0.0 };
+        let mut trace = Trace {
+            iterations: Vec::new(),
+            stop_reason: StopReason::MaxIterations,
+            kappa: 0,
+            epsilon_floor: 0.0,
+        };
         loop {
             let clock = Instant::now();
             // (a) Y ← argmin J₂^Γ(Y) subject to YᵀΠY = I, YᵀΠ1 = 0
-            let pairs = spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
+            let pairs =
+                spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
             let y = Embedding::from_scaled_columns(&pairs.vectors, &scale);
 
             // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
@@ -86,9 +90,9 @@ impl Irrq {
             if let Some(reason) = self.stop_reason(&trace.iterations, epsilon, interrupted) {
                 trace.stop_reason = reason;
                 let settled = !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted);
-                let last = if self.variant == Variant::Released && settled { previous.unwrap_or(y) } else { y };
-                let embedding =
-                    if self.rotate { rotate::lower_j_tau(graph, &last, self.tau) } else { last };
+                let last =
+                    if self.variant == Variant::Released && settled { previous.unwrap_or(y) } else { y };
+                let embedding = if self.rotate { rotate::lower_j_tau(graph, &last, self.tau) } else { last };
                 return Ok(IrrqFit { embedding, trace });
             }
 
@@ -128,12 +132,24 @@ impl Irrq {
     }
 
     /// Step (b).
-    fn shrink(&self, epsilon: f64, n: f64, graph: &Graph, y: &Embedding, is_first: bool, trace: &mut Trace) -> f64 {
+    fn shrink(
+        &self,
+        epsilon: f64,
+        n: f64,
+        graph: &Graph,
+        y: &Embedding,
+        is_first: bool,
+        trace: &mut Trace,
+    ) -> f64 {
         let r = reweight::differences(graph, y, self.variant);
         if self.variant == Variant::Released {
             // The toolbox solves τ = 2 first and reweights once with ε = 1.
             let solves_plain = is_first && self.start == Start::Unit;
-            return if solves_plain { epsilon } else { epsilon.min(reweight::nth_largest(r, trace.kappa, self.variant)) };
+            return if solves_plain {
+                epsilon
+            } else {
+                epsilon.min(reweight::nth_largest(r, trace.kappa, self.variant))
+            };
         }
         if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
             let largest = r.iter().copied().fold(0.0, f64::max);
@@ -151,7 +167,8 @@ impl Irrq {
         if interrupted {
             return Some(StopReason::Interrupted);
         }
-        let vanished = if self.variant == Variant::Released { epsilon <= f64::EPSILON } else { epsilon <= 0.0 };
+        let vanished =
+            if self.variant == Variant::Released { epsilon <= f64::EPSILON } else { epsilon <= 0.0 };
         if vanished {
             return Some(StopReason::EpsilonVanished);
         }

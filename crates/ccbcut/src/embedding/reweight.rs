@@ -29,7 +29,13 @@ pub(super) fn nth_largest(mut differences: Vec<f64>, kappa: usize, variant: Vari
 }
 
 /// W∘Γ with γ of (14) in the given variant.
-pub(super) fn reweighted(graph: &Graph, embedding: &Embedding, variant: Variant, tau: f64, epsilon: f64) -> Graph {
+pub(super) fn reweighted(
+    graph: &Graph,
+    embedding: &Embedding,
+    variant: Variant,
+    tau: f64,
+    epsilon: f64,
+) -> Graph {
     let power = HalfPower::new(2.0 - tau);
     let epsilon2 = epsilon * epsilon;
     let gamma = |w: f64, squared: f64| match variant {

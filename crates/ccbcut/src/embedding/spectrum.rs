@@ -165,7 +165,8 @@ impl Spectrum {
             let (inside, outside) = ((own / (total * all)).sqrt(), -(total / (own * all)).sqrt());
             let first = columns.len();
             columns.resize(first + self.n, 0.0);
-            for (&p, height) in order[..j].iter().zip(std::iter::repeat(inside)).chain([(&order[j], outside)]) {
+            for (&p, height) in order[..j].iter().zip(std::iter::repeat(inside)).chain([(&order[j], outside)])
+            {
                 for &v in &self.pieces[p].vertices {
                     columns[first + v as usize] = height * pi[v as usize].sqrt();
                 }

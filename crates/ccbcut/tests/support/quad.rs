@@ -29,7 +29,6 @@ impl Quad {
         let x = (x + self / x) * Self(0.5, 0.0);
         (x + self / x) * Self(0.5, 0.0)
     }
-
 }
 
 impl From<f64> for Quad {
