@@ -116,7 +116,9 @@ fn assign(points: &Points<'_>, panels: &Panels, nearest: &mut [Nearest]) {
 /// Moves the farthest points (lowest index on ties) of clusters that can spare one into the empty clusters.
 fn refill_empty(k: usize, nearest: &mut [Nearest]) {
     let mut counts = vec![0_usize; k];
-    nearest.iter().for_each(|a| counts[a.label as usize] += 1);
+    for a in nearest.iter() {
+        counts[a.label as usize] += 1;
+    }
     if counts.iter().all(|&count| count > 0) {
         return;
     }

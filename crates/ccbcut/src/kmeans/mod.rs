@@ -215,7 +215,9 @@ mod tests {
 
     fn sizes(fit: &KMeansFit, k: usize) -> Vec<usize> {
         let mut sizes = vec![0; k];
-        fit.labels.iter().for_each(|&l| sizes[l as usize] += 1);
+        for &l in &fit.labels {
+            sizes[l as usize] += 1;
+        }
         sizes
     }
 

@@ -19,7 +19,8 @@ pub enum Rounding {
     /// Rotation of unit rows (constant column and the first k − 1 columns) towards the k axes, after Yu & Shi 2003.
     Discretize,
     /// Rotation of the rows (first k − 1 columns, weighted by π) towards the corners of a regular simplex, after
-    /// Zhang & Jordan 2008. Starts from k-means.
+    /// Zhang & Jordan 2008. Starts from k-means. A regular figure suits parts of similar size; where sizes differ
+    /// by orders of magnitude, prefer the other two.
     Procrustes,
 }
 

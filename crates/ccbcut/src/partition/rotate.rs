@@ -126,7 +126,9 @@ impl Alignment<'_> {
     /// Gives each empty part the row, out of parts that can spare one, that loses least by the change.
     fn refill_empty(&self, directions: &[f64], labels: &mut [u32]) {
         let mut counts = vec![0_usize; self.n_corners()];
-        labels.iter().for_each(|&l| counts[l as usize] += 1);
+        for &l in labels.iter() {
+            counts[l as usize] += 1;
+        }
         for empty in 0..counts.len() {
             if counts[empty] > 0 {
                 continue;
