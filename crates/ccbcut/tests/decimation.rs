@@ -3,6 +3,12 @@
 //! Those were made with pixels numbered column by column (c·height + r) on the 160 × 240 image `ID_rgb`, for the
 //! weights exp(−‖RGB difference‖²/30²) in 8-bit units, radius 5, the diagonal 1 included, two levels.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail loudly and says what it skips"
+)]
+
 mod support;
 
 use ccbcut::{

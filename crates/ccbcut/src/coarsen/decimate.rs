@@ -148,7 +148,9 @@ fn mirrored(n: usize, blocks: Vec<UpperRows>) -> Graph {
     let mut offsets = vec![0_usize; n + 1];
     for (i, (columns, _)) in blocks.iter().flat_map(UpperRows::rows).enumerate() {
         offsets[i + 1] += columns.len();
-        columns.iter().for_each(|&j| offsets[j as usize + 1] += 1);
+        for &j in columns {
+            offsets[j as usize + 1] += 1;
+        }
     }
     for i in 0..n {
         offsets[i + 1] += offsets[i];
