@@ -181,9 +181,9 @@ fn split_at_touches(ring: &Ring) -> Vec<Ring> {
     for &corner in ring {
         if let Some(&start) = position.get(&corner) {
             let lobe: Ring = path.drain(start..).collect();
-            lobe.iter().for_each(|c| {
-                position.remove(c);
-            });
+            for corner in &lobe {
+                position.remove(corner);
+            }
             simple.push(lobe);
         }
         position.insert(corner, path.len());

@@ -1,4 +1,5 @@
 //! Files from and for other programs: one binary, a module per question.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests fail and speak as tests do")]
 
 /// Files that NumPy, SciPy, Pillow and pycocotools wrote are read as they meant them.
 mod golden;
