@@ -29,7 +29,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 pub(crate) fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+        let line = bytes[..e.valid_up_to()].split(|&b| b == b'\n').count();
         Error::malformed(path, Place::Line(line), "expected text, got bytes that are not UTF-8")
     })
 }

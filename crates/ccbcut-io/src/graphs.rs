@@ -28,14 +28,30 @@ const FREE_VERTICES: usize = 1_000_000;
 /// [`Error::Unsupported`] for another ending, [`Error::Malformed`], [`Error::Missing`] or [`Error::Shape`] for a
 /// file that breaks its format, [`Error::Library`] when the matrix is not the matrix of a graph.
 pub fn read_graph(path: &Path) -> Result<Graph> {
-    let decode: fn(&Path, &[u8]) -> Result<Graph> = match extension(path).as_str() {
-        "npz" => npz::decode_sparse,
-        "mtx" => matrix_market::decode,
-        "npy" => decode_dense,
-        "csv" | "tsv" | "txt" | "edges" => edge_list::decode,
-        _ => return Err(Error::extension(path, "a graph", READ)),
-    };
+    let decode = decoder(path)?;
     decode(path, &read_file(path)?)
+}
+
+/// Reads a graph held in memory; the ending of `name` says how.
+///
+/// # Errors
+/// As [`read_graph`].
+pub fn decode_graph(name: &Path, bytes: &[u8]) -> Result<Graph> {
+    decoder(name)?(name, bytes)
+}
+
+/// How one kind of file is read.
+type Decoder = fn(&Path, &[u8]) -> Result<Graph>;
+
+/// The reader for a file name, chosen before the file is opened.
+fn decoder(name: &Path) -> Result<Decoder> {
+    match extension(name).as_str() {
+        "npz" => Ok(npz::decode_sparse),
+        "mtx" => Ok(matrix_market::decode),
+        "npy" => Ok(decode_dense),
+        "csv" | "tsv" | "txt" | "edges" => Ok(edge_list::decode),
+        _ => Err(Error::extension(name, "a graph", READ)),
+    }
 }
 
 /// Writes a graph; the ending of the file name says how, `.npz` or `.mtx`.

@@ -15,7 +15,7 @@ use std::{io::Cursor, path::Path};
 use ccbcut::LabelMap;
 use image::DynamicImage;
 use tiff::{
-    decoder::{Decoder, DecodingResult},
+    decoder::{Decoder as TiffDecoder, DecodingResult},
     encoder::{TiffEncoder, colortype::Gray32},
 };
 
@@ -142,17 +142,33 @@ pub fn read_label_map(path: &Path, limits: Limits) -> Result<LabelMap> {
 /// # Errors
 /// As [`read_label_map`].
 pub fn read_label_maps(path: &Path, limits: Limits) -> Result<Vec<LabelMap>> {
-    let decode: fn(&Path, &[u8], Limits) -> Result<LabelMap> = match extension(path).as_str() {
-        "png" => decode_png,
-        "npy" => decode_npy,
-        "tif" | "tiff" => decode_tiff,
-        "mat" => return decode_mat(path, &read_file(path)?, limits),
-        _ => return Err(Error::extension(path, "a label map", ACCEPTED)),
-    };
-    Ok(vec![decode(path, &read_file(path)?, limits)?])
+    let decode = decoder(path)?;
+    decode(path, &read_file(path)?, limits)
 }
 
-pub(crate) fn decode_png(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
+/// Reads every label map of a file held in memory; the ending of `name` says how.
+///
+/// # Errors
+/// As [`read_label_map`].
+pub fn decode_label_maps(name: &Path, bytes: &[u8], limits: Limits) -> Result<Vec<LabelMap>> {
+    decoder(name)?(name, bytes, limits)
+}
+
+/// How one kind of file is read.
+type Decoder = fn(&Path, &[u8], Limits) -> Result<Vec<LabelMap>>;
+
+/// The reader for a file name, chosen before the file is opened.
+fn decoder(name: &Path) -> Result<Decoder> {
+    match extension(name).as_str() {
+        "png" => Ok(|name, bytes, limits| Ok(vec![decode_png(name, bytes, limits)?])),
+        "npy" => Ok(|name, bytes, limits| Ok(vec![decode_npy(name, bytes, limits)?])),
+        "tif" | "tiff" => Ok(|name, bytes, limits| Ok(vec![decode_tiff(name, bytes, limits)?])),
+        "mat" => Ok(decode_mat),
+        _ => Err(Error::extension(name, "a label map", ACCEPTED)),
+    }
+}
+
+fn decode_png(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
     let (pixels, source) = decode_pixels(path, bytes, limits)?;
     let (height, width) = (pixels.height() as usize, pixels.width() as usize);
     let raw: Vec<u32> = match pixels {
@@ -169,7 +185,7 @@ pub(crate) fn decode_png(path: &Path, bytes: &[u8], limits: Limits) -> Result<La
     LabelMap::new(height, width, &raw).map_err(|e| Error::library(path, e))
 }
 
-pub(crate) fn decode_npy(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
+fn decode_npy(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
     let array = npy::decode_npy(path, bytes)?;
     let [height, width] = array.shape[..] else {
         return Err(Error::shape(path, "(height, width)", &array.shape));
@@ -188,7 +204,7 @@ pub(crate) fn decode_npy(path: &Path, bytes: &[u8], limits: Limits) -> Result<La
 }
 
 /// A number from a file as a label, −1 being the void.
-pub(crate) fn to_label(path: &Path, value: i64) -> Result<u32> {
+fn to_label(path: &Path, value: i64) -> Result<u32> {
     match u32::try_from(value) {
         Ok(label) => Ok(label),
         Err(_) if value == -1 => Ok(LabelMap::VOID),
@@ -199,13 +215,13 @@ pub(crate) fn to_label(path: &Path, value: i64) -> Result<u32> {
     }
 }
 
-pub(crate) fn decode_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
+fn decode_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
     let failed = |e: tiff::TiffError| Error::Decode {
         path: path.to_path_buf(),
         format: "TIFF",
         detail: e.to_string().to_lowercase(),
     };
-    let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(failed)?;
+    let mut decoder = TiffDecoder::new(Cursor::new(bytes)).map_err(failed)?;
     let (width, height) = decoder.dimensions().map_err(failed)?;
     limits.check(path, u64::from(width), u64::from(height))?;
     if !matches!(decoder.colortype().map_err(failed)?, tiff::ColorType::Gray(_)) {
@@ -231,7 +247,7 @@ pub(crate) fn decode_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<L
     LabelMap::new(height as usize, width as usize, &raw).map_err(|e| Error::library(path, e))
 }
 
-pub(crate) fn decode_mat(path: &Path, bytes: &[u8], limits: Limits) -> Result<Vec<LabelMap>> {
+fn decode_mat(path: &Path, bytes: &[u8], limits: Limits) -> Result<Vec<LabelMap>> {
     let variables = mat::decode(path, bytes)?;
     let find = |name: &str| variables.iter().find(|(n, _)| n == name).map(|(_, value)| value);
     if let Some(Variable::Cell(cells)) = find("segs") {

@@ -24,10 +24,27 @@ const WRITTEN: &str = ".npy or .csv";
 /// # Errors
 /// [`Error::Unsupported`] for another ending, [`Error::Shape`] or [`Error::Malformed`] for other content.
 pub fn read_labels_vector(path: &Path) -> Result<Labels> {
-    match extension(path).as_str() {
-        "npy" => decode_npy(path, &read_file(path)?),
-        "csv" | "tsv" | "txt" => decode_text(path, &read_file(path)?),
-        _ => Err(Error::extension(path, "a list of labels", READ)),
+    let decode = decoder(path)?;
+    decode(path, &read_file(path)?)
+}
+
+/// Reads one label per vertex from a file held in memory; the ending of `name` says how.
+///
+/// # Errors
+/// As [`read_labels_vector`].
+pub fn decode_labels_vector(name: &Path, bytes: &[u8]) -> Result<Labels> {
+    decoder(name)?(name, bytes)
+}
+
+/// How one kind of file is read.
+type Decoder = fn(&Path, &[u8]) -> Result<Labels>;
+
+/// The reader for a file name, chosen before the file is opened.
+fn decoder(name: &Path) -> Result<Decoder> {
+    match extension(name).as_str() {
+        "npy" => Ok(decode_npy),
+        "csv" | "tsv" | "txt" => Ok(decode_text),
+        _ => Err(Error::extension(name, "a list of labels", READ)),
     }
 }
 
@@ -61,7 +78,7 @@ pub fn encode_labels_vector(path: &Path, labels: &Labels) -> Result<Vec<u8>> {
     }
 }
 
-pub(crate) fn decode_npy(path: &Path, bytes: &[u8]) -> Result<Labels> {
+fn decode_npy(path: &Path, bytes: &[u8]) -> Result<Labels> {
     let array = npy::decode_npy(path, bytes)?;
     if array.shape.len() != 1 {
         return Err(Error::shape(path, "one dimension", &array.shape));
@@ -76,7 +93,7 @@ pub(crate) fn decode_npy(path: &Path, bytes: &[u8]) -> Result<Labels> {
     Ok(Labels::from_raw(&values.iter().map(label).collect::<Result<Vec<u32>>>()?))
 }
 
-pub(crate) fn decode_text(path: &Path, bytes: &[u8]) -> Result<Labels> {
+fn decode_text(path: &Path, bytes: &[u8]) -> Result<Labels> {
     let mut rows: Vec<(usize, u32)> = Vec::new();
     let mut width = None;
     for (number, line) in text(path, bytes)?.lines().enumerate() {

@@ -247,7 +247,7 @@ pub(crate) struct UnsignedMatrix {
 pub(crate) fn encode_cell(name: &str, matrices: &[UnsignedMatrix]) -> Option<Vec<u8>> {
     let mut cell = array_head(CELL_CLASS, 1, matrices.len(), name)?;
     for matrix in matrices {
-        let is_small = matrix.values.iter().all(|&v| v <= u32::from(u16::MAX));
+        let is_small = matrix.values.iter().all(|&v| u16::try_from(v).is_ok());
         let class = if is_small { UINT16_CLASS } else { UINT32_CLASS };
         let mut body = array_head(class, matrix.height, matrix.width, "")?;
         if is_small {

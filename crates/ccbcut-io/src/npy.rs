@@ -97,6 +97,7 @@ impl Values {
     }
 
     /// The values as floats; integers beyond 2⁵³ are rounded, texts give `None`.
+    #[expect(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one line serves every number type")]
     pub fn to_f64(&self) -> Option<Vec<f64>> {
         let floats = each!(self,
             v => v.iter().map(|&x| x as f64).collect(),
@@ -106,6 +107,7 @@ impl Values {
     }
 
     /// The values as integers; `None` for texts and for floats that are not whole.
+    #[expect(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one line serves every number type")]
     pub fn to_i64(&self) -> Option<Vec<i64>> {
         match self {
             Self::F32(v) => v.iter().map(|&x| whole(f64::from(x))).collect(),
@@ -384,7 +386,9 @@ pub(crate) fn encode_npy<T: Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
     debug_assert_eq!(shape.iter().product::<usize>(), values.len());
     let mut out = encode_header(T::DESCR, shape);
     out.reserve(size_of_val(values));
-    values.iter().for_each(|&v| v.append(&mut out));
+    for &value in values {
+        value.append(&mut out);
+    }
     out
 }
 
@@ -396,12 +400,10 @@ pub(crate) fn encode_npy_text(text: &str) -> Vec<u8> {
 }
 
 fn encode_header(descr: &str, shape: &[usize]) -> Vec<u8> {
-    let mut dims: String = shape.iter().map(|d| format!("{d}, ")).collect();
-    if shape.len() > 1 {
-        dims.truncate(dims.len() - 2);
-    } else {
-        dims.truncate(dims.trim_end().len());
-    }
+    let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    // Python's tuple of one has a comma at the end.
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let dims = dims.join(", ") + comma;
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
     // Magic, version, length and header together fill a multiple of 64 bytes, newline last.
     let unpadded = MAGIC.len() + 4 + header.len() + 1;

@@ -57,8 +57,11 @@ pub fn read_npz(path: &Path) -> Result<Archive> {
     decode_npz(path, &read_file(path)?)
 }
 
-/// Reads an archive held in memory.
-pub(crate) fn decode_npz(path: &Path, bytes: &[u8]) -> Result<Archive> {
+/// Reads an archive held in memory; `path` is for messages.
+///
+/// # Errors
+/// As [`read_npz`].
+pub fn decode_npz(path: &Path, bytes: &[u8]) -> Result<Archive> {
     let mut arrays = Vec::new();
     let mut n_bytes = 0_usize;
     for (name, content) in zip::unpack(path, bytes)? {
