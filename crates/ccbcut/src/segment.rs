@@ -443,11 +443,11 @@ impl<'a> Coarse<'a> {
                     *label = best as u32;
                 }
             }
-            restore_lost(&mut fine, &nearest, k);
         }
         if let Some(mask) = grid.mask {
             fill_gaps(&mut fine, mask, grid.height, grid.width);
         }
+        restore_lost(&mut fine, &nearest, labels.n_segments());
         Ok(fine)
     }
 }
@@ -457,7 +457,7 @@ fn restore_lost(fine: &mut [u32], nearest: &[u32], n_parts: usize) {
     let mut present = vec![false; n_parts];
     fine.iter().filter(|&&l| l != LabelMap::VOID).for_each(|&l| present[l as usize] = true);
     for (label, &own) in fine.iter_mut().zip(nearest) {
-        if own != LabelMap::VOID && !present[own as usize] {
+        if *label != LabelMap::VOID && own != LabelMap::VOID && !present[own as usize] {
             *label = own;
         }
     }

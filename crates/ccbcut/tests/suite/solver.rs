@@ -1,14 +1,11 @@
 //! The eigensolver against double-double arithmetic, closed forms, and everything that breaks eigensolvers.
 
-#[path = "support/quad.rs"]
-mod quad;
-
+use crate::support::quad::{self, Quad};
 use ccbcut::{
     Balance, Error, Graph, Irrq, Kappa,
     embedding::spectrum::{EigenParams, Eigenpairs, Spectrum},
     graph::gallery,
 };
-use quad::Quad;
 
 /// All nontrivial eigenvalues of Π^-½ L Π^-½, to some 30 digits relative to the largest.
 fn reference(graph: &Graph, pi: &[f64]) -> Vec<f64> {

@@ -3,8 +3,6 @@
 //! The numbers in `oracle/` come from an independent prototype; see `docs/paper-map.md` for where the code departs
 //! from the paper's letter.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
-
 use ccbcut::{
     Balance, Graph, Labels,
     cost::{

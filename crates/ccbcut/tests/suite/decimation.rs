@@ -3,20 +3,12 @@
 //! Those were made with pixels numbered column by column (c·height + r) on the 160 × 240 image `ID_rgb`, for the
 //! weights exp(−‖RGB difference‖²/30²) in 8-bit units, radius 5, the diagonal 1 included, two levels.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may fail loudly and says what it skips"
-)]
-
-mod support;
-
+use crate::support::{Array, golden_dir, read_npy, read_npz};
 use ccbcut::{
     Graph,
     coarsen::{Hierarchy, decimate},
     graph::half_disc,
 };
-use support::{Array, golden_dir, read_npy, read_npz};
 
 const IMAGES: [&str; 3] = ["100075", "118035", "12003"];
 
@@ -70,22 +62,22 @@ fn pyramid_of_dncuts() {
         let stored = read_npz(&dir.join(format!("{image}_dncuts.npz")));
         let (height, width) = (rgb.shape[0], rgb.shape[1]);
         let graph = graph_of(&rgb);
-        assert_degrees(&graph, (height, width), &stored["degree0"]);
+        assert_degrees(&graph, (height, width), &stored.array("degree0"));
         let level = decimate(&graph, height, width).unwrap();
-        assert_degrees(&level.graph, (level.height, level.width), &stored["degree1"]);
+        assert_degrees(&level.graph, (level.height, level.width), &stored.array("degree1"));
 
         let hierarchy = Hierarchy::build(&graph, height, width, 2, 1).unwrap();
         let (coarse, shape) = (hierarchy.coarse_graph(), hierarchy.coarse_shape());
-        assert_eq!(stored["coarse_size"].indices(), [shape.0, shape.1]);
-        assert_degrees(coarse, shape, &stored["degree2"]);
+        assert_eq!(stored.array("coarse_size").indices(), [shape.0, shape.1]);
+        assert_degrees(coarse, shape, &stored.array("degree2"));
         let row_major = from_columns(shape.0, shape.1);
-        let (rows, columns) = (stored["coarse_i"].indices(), stored["coarse_j"].indices());
-        for ((&i, &j), want) in rows.iter().zip(&columns).zip(&stored["coarse_w"].values) {
+        let (rows, columns) = (stored.array("coarse_i").indices(), stored.array("coarse_j").indices());
+        for ((&i, &j), want) in rows.iter().zip(&columns).zip(&stored.array("coarse_w").values) {
             let got = entry(coarse, row_major(i), row_major(j));
             assert!((got - want).abs() <= 1e-10, "{image} ({i}, {j}): {got}, not {want}");
         }
 
-        let vectors = &stored["eigenvectors_coarse"];
+        let vectors = &stored.array("eigenvectors_coarse");
         let k = vectors.shape[1];
         let mut y = vec![0.0; vectors.values.len()];
         for (index, row) in vectors.values.chunks_exact(k).enumerate() {
@@ -93,8 +85,8 @@ fn pyramid_of_dncuts() {
         }
         let fine = hierarchy.prolong(&y, k).unwrap();
         let row_major = from_columns(height, width);
-        let pixels = stored["pixel_index_colmajor"].indices();
-        for (&pixel, want) in pixels.iter().zip(stored["upsampled"].values.chunks_exact(k)) {
+        let pixels = stored.array("pixel_index_colmajor").indices();
+        for (&pixel, want) in pixels.iter().zip(stored.array("upsampled").values.chunks_exact(k)) {
             for (got, want) in fine[row_major(pixel) * k..][..k].iter().zip(want) {
                 assert!((got - want).abs() <= 1e-7, "{image} pixel {pixel}: {got}, not {want}");
             }

@@ -1,0 +1,19 @@
+//! The library's integration tests, in one binary.
+//!
+//! - `architecture`: no room reaches downstream.
+//! - `paper`: what the paper says, by figure and equation.
+//! - `oracle`: IRRQ sweep by sweep against an independent prototype.
+//! - `solver`: the eigensolver against double-double arithmetic and closed forms.
+//! - `invariants`: what holds for every input.
+//! - `decimation`: the pyramid against stored results of the public formulation.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(clippy::print_stdout, reason = "tests say what they skip and what they measured")]
+
+mod architecture;
+mod decimation;
+mod invariants;
+mod oracle;
+mod paper;
+mod solver;
+mod support;
