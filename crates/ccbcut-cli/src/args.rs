@@ -12,7 +12,7 @@ mod segment;
 pub use cut::{EmbeddingArgs, PartitionArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, Variant};
-pub use segment::{OutputArgs, SegmentArgs};
+pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 
 use std::path::PathBuf;
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use ccbcut_io::{Outputs, Overwrite};
 
 use crate::{
     args::{LabelFormat, OutputArgs},
@@ -115,28 +116,20 @@ pub fn check_free(path: &Path, force: bool) -> Result<()> {
     if !force && path.exists() { Err(exists(path)) } else { Ok(()) }
 }
 
-/// Writes files, each under a temporary name first and then renamed; folders are made as needed.
+/// Writes files together: all are staged under hidden names first, then renamed; folders are made as needed.
 ///
 /// # Errors
 /// When a file exists and `force` is not set, or cannot be written.
 pub fn write_all(files: &[File], force: bool) -> Result<()> {
+    let mut outputs = Outputs::new(if force { Overwrite::Allow } else { Overwrite::Refuse });
     for (path, bytes) in files {
-        let context = || format!("writing `{}`", path.display());
         check_free(path, force)?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).with_context(context)?;
+            fs::create_dir_all(folder).with_context(|| format!("making folder `{}`", folder.display()))?;
         }
-        let name = path.file_name().with_context(|| format!("`{}` does not name a file", path.display()))?;
-        let temporary =
-            path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            // The first error is the one to report; the leftover may not even exist.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.with_context(context)?;
+        outputs.stage(path, bytes)?;
     }
-    Ok(())
+    Ok(outputs.commit()?)
 }
 
 fn exists(path: &Path) -> anyhow::Error {

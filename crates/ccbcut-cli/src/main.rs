@@ -7,6 +7,7 @@ mod files;
 mod output;
 mod paint;
 mod params;
+mod read;
 mod report;
 mod summary;
 mod watch;

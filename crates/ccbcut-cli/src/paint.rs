@@ -1,7 +1,9 @@
 //! Pictures of a segmentation: 8-bit RGB pixels and a label map in, RGB pixels out.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
-use ccbcut::LabelMap;
+use ccbcut::{Image, LabelMap};
 
 /// The line colour of overlays, and its darker companion.
 const LINE: [u8; 3] = [255, 225, 0];
@@ -83,15 +85,22 @@ pub fn label_color(label: usize) -> [u8; 3] {
 
 /// RGB pixels as the bytes of a PNG file.
 pub fn encode_png(width: usize, height: usize, rgb: &[u8]) -> Result<Vec<u8>> {
-    let size = |side: usize| u32::try_from(side).context("the picture is too large for PNG");
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, size(width)?, size(height)?);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header().context("making a PNG")?;
-    writer.write_image_data(rgb).context("making a PNG")?;
-    writer.finish().context("making a PNG")?;
-    Ok(bytes)
+    ccbcut_io::encode_png(Path::new("picture.png"), height, width, rgb).context("making a picture")
+}
+
+/// The pixels of an image as 8-bit RGB; gray is repeated, further channels are left out.
+pub fn rgb_of(image: &Image) -> Vec<u8> {
+    let to_byte = |v: f32| (255.0 * v.clamp(0.0, 1.0)).round() as u8;
+    (0..image.n_pixels()).flat_map(|p| color_of(image.pixel(p)).map(to_byte)).collect()
+}
+
+/// Red, green and blue of one pixel; gray is repeated, further channels are left out.
+pub fn color_of(pixel: &[f32]) -> [f32; 3] {
+    match *pixel {
+        [red, green, blue, ..] => [red, green, blue],
+        [gray, ..] => [gray; 3],
+        [] => [0.0; 3],
+    }
 }
 
 fn check(rgb: &[u8], labels: &LabelMap) -> Result<()> {

@@ -119,6 +119,79 @@ fn one_bad_file_does_not_hide_the_others() {
     assert!(!quiet.stderr.contains("images done") && quiet.stderr.contains("error:"));
 }
 
+/// The toy graph of Fig. 1 with α = 0.5, as a list of edges, and its balanced partition.
+fn toy(name: &str) -> (PathBuf, PathBuf) {
+    let folder = folder(name);
+    let (graph, labels) = (folder.join("toy.edges"), folder.join("halves.csv"));
+    std::fs::write(&graph, "0 1 1\n0 2 1\n1 2 1\n3 4 1\n3 5 1\n4 5 1\n2 3 1\n0 6 0.25\n5 6 0.25\n").unwrap();
+    std::fs::write(&labels, "0\n0\n0\n1\n1\n1\n1\n").unwrap();
+    (graph, labels)
+}
+
+#[test]
+fn cost_prints_every_cost_of_a_partition() {
+    let (graph, labels) = toy("cost");
+    let files = [graph.to_str().unwrap(), labels.to_str().unwrap()];
+    let ended = ccbcut(&["cost", files[0], files[1], "--tau", "0"]);
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+    let rows: Vec<(&str, &str)> = ended.stdout.lines().filter_map(|line| line.rsplit_once("  ")).collect();
+    let names: Vec<&str> = rows.iter().map(|(name, _)| name.trim()).collect();
+    assert_eq!(names, ["cut", "NCut", "RCut", "NCheeger", "RCheeger", "CCN (tau 0)", "CCR (tau 0)"]);
+    assert_eq!(
+        (rows[0].1, rows[5].1, rows[6].1),
+        ("1.25", "1.25", "1.25"),
+        "at tau = 0 nothing but the cut counts"
+    );
+
+    let ended = ccbcut(&["cost", files[0], files[1], "--tau=5", "--p=2", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(ended.stdout.lines().count(), 1);
+    assert_eq!(
+        (&report["schema_version"], &report["n"], &report["edges"]),
+        (&1.into(), &7.into(), &9.into())
+    );
+    assert_eq!(report["costs"]["cut"], 1.25);
+    assert!(report["bhn"].is_number() && report["costs"]["ccn"].is_number());
+}
+
+#[test]
+fn cost_refuses_what_does_not_fit() {
+    let (graph, labels) = toy("misfit");
+    let (graph, labels) = (graph.to_str().unwrap(), labels.to_str().unwrap());
+    let ended = ccbcut(&["cost", graph, labels, "--tau", "-1"]);
+    assert_eq!((ended.status, ended.stdout.as_str()), (2, ""));
+    assert!(ended.stderr.contains("tau is -1") && ended.stderr.contains("hint:"), "{}", ended.stderr);
+    let ended = ccbcut(&["cost", graph, labels, "--p", "1"]);
+    assert!(ended.status == 2 && ended.stderr.contains("p is 1, but it must be above 1"), "{}", ended.stderr);
+    let ended = ccbcut(&["cost", graph, "no-such-file.csv"]);
+    assert!(
+        ended.status == 2 && ended.stderr.contains("no-such-file.csv` does not exist"),
+        "{}",
+        ended.stderr
+    );
+    std::fs::write(labels, "0\n1\n").unwrap();
+    let ended = ccbcut(&["cost", graph, labels]);
+    assert!(
+        ended.status == 2 && ended.stderr.contains("has 2 elements, but 7 were expected"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_graph_may_come_from_a_pipe() {
+    let (graph, labels) = toy("pipe");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ccbcut"));
+    let output = command
+        .arg("cost")
+        .arg("-")
+        .arg(&labels)
+        .stdin(std::fs::File::open(graph).unwrap())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("cut          1.25\n"));
+}
+
 #[test]
 fn man_pages_and_completions_are_generated() {
     let page = ccbcut(&["generate", "man"]);

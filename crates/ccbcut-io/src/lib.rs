@@ -1,1 +1,82 @@
 //! Files in and out of `ccbcut`: images, label maps, graphs.
+//!
+//! | | read | write |
+//! |---|---|---|
+//! | images | PNG, JPEG, TIFF, WebP, BMP, PNM, `.npy` | PNG |
+//! | label maps | PNG, TIFF, `.npy`, `.mat` (`segs`, BSDS `groundTruth`) | PNG, TIFF, `.npy`, `.mat`, COCO, GeoJSON, CSV |
+//! | graphs | `.npz`, `.mtx`, `.npy`, edge lists | `.npz`, `.mtx` |
+//! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv` |
+//!
+//! For each kind there are up to four functions: `read_…` from a path, `decode_…` from bytes in memory, `write_…` to
+//! a path, and `encode_…` to bytes, which [`Outputs`] writes together with others. Files come from anywhere, so
+//! every reader checks sizes before it allocates and answers damage with an [`Error`] that names the file and the
+//! place. Files appear whole or not at all.
+//!
+//! ```
+//! use ccbcut_io::{Overwrite, read_graph, write_graph};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("triangle.mtx");
+//! let triangle = ccbcut::Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0), (2, 0, 0.5)])?;
+//! write_graph(&path, &triangle, Overwrite::Refuse)?;
+//! assert_eq!(read_graph(&path)?.degrees(), triangle.degrees());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// Pictures.
+
+mod images;
+
+mod jpeg;
+
+// Segmentations.
+
+mod label_maps;
+
+mod mat;
+
+mod coco;
+
+mod geojson;
+
+mod table;
+
+// Graphs, and labels of their vertices.
+
+mod graphs;
+
+mod npz;
+
+mod zip;
+
+mod matrix_market;
+
+mod edge_list;
+
+mod label_vectors;
+
+// What all of them use.
+
+mod npy;
+
+mod bytes;
+
+mod atomic;
+
+mod error;
+
+pub use crate::{
+    atomic::{Outputs, Overwrite, write_whole},
+    coco::{CocoCounts, Rle, encode_coco, write_coco},
+    error::{Error, Place, Result},
+    geojson::{encode_geojson, write_geojson},
+    graphs::{decode_graph, encode_graph, read_graph, write_graph},
+    images::{Decoded, Limits, Mask, SourceInfo, decode_image, encode_png, read_image, read_mask, write_png},
+    label_maps::{
+        decode_label_maps, encode_label_map, encode_segs, read_label_map, read_label_maps, write_label_map,
+        write_segs,
+    },
+    label_vectors::{decode_labels_vector, encode_labels_vector, read_labels_vector, write_labels_vector},
+    npy::{Array, Element, Values, decode_npy, read_npy, write_npy},
+    npz::{Archive, decode_npz, read_npz, write_npz},
+    table::{RegionRow, encode_regions_csv, write_regions_csv},
+};

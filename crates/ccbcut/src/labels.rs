@@ -129,6 +129,12 @@ impl LabelMap {
         Ok(Self { height, width, values, n_segments: labels.n_segments - 1 })
     }
 
+    /// A map whose numbering is kept as it is; every value is below `n_segments` or void.
+    pub(crate) fn numbered(height: usize, width: usize, values: Vec<u32>, n_segments: usize) -> Self {
+        debug_assert!(values.iter().all(|&v| v == Self::VOID || (v as usize) < n_segments));
+        Self { height, width, values, n_segments }
+    }
+
     /// Rows.
     pub fn height(&self) -> usize {
         self.height

@@ -20,7 +20,11 @@ pub mod embedding;
 
 pub mod partition;
 
+pub mod cluster;
+
 pub mod segment;
+
+pub mod control;
 
 pub mod report;
 
@@ -31,8 +35,12 @@ pub mod parallel;
 pub mod random;
 
 pub use crate::{
+    cluster::{Method, Partition, Partitioner},
+    control::{Control, Progress},
+    embedding::{Embedding, Irrq, IrrqFit, Iteration, Kappa, Start, StopReason, Trace, Variant},
     error::{Error, Result},
     graph::{Balance, Graph},
     image::Image,
     labels::{LabelMap, Labels},
+    segment::{Segmentation, Segmenter, Upsampling},
 };

@@ -9,12 +9,12 @@ use super::{EmbeddingArgs, PartitionArgs};
 
 /// Cut a graph into parts.
 ///
-/// Reads a symmetric weight matrix (`.npz` as SciPy saves CSR, or Matrix Market `.mtx`) and writes one part number
+/// Reads a symmetric weight matrix (`.npz` as SciPy saves CSR, Matrix Market, `.npy`, or a list of edges) and writes one part number
 /// per vertex, counted from 0 in order of first appearance.
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = CLUSTER_EXAMPLES)]
 pub struct ClusterArgs {
-    /// The graph: .npz (SciPy CSR) or .mtx; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,
@@ -49,7 +49,7 @@ impl ClusterArgs {
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = EMBED_EXAMPLES)]
 pub struct EmbedArgs {
-    /// The graph: .npz (SciPy CSR) or .mtx; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,
@@ -99,7 +99,7 @@ pub struct RunArgs {
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = COST_EXAMPLES)]
 pub struct CostArgs {
-    /// The graph: .npz (SciPy CSR) or .mtx; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,

@@ -87,7 +87,7 @@ pub enum Rounding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelFormat {
-    /// 16-bit gray, at most 65,536 parts
+    /// 16-bit gray, at most 65,535 parts
     Png,
     /// NumPy, int32
     Npy,

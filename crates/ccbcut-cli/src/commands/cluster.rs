@@ -1,15 +1,15 @@
 //! `ccbcut cluster`: cut a graph into parts.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
-use ccbcut::Labels;
+use ccbcut::{Graph, Labels};
+use ccbcut_io::encode_labels_vector;
 
 use crate::{
     args::ClusterArgs,
     exit::ExitStatus,
     files,
     output::Output,
+    read,
     report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
     summary,
     watch::Watch,
@@ -25,7 +25,10 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;
     let progress = output.progress(&args.graph.display().to_string());
-    let (labels, outcome) = cut(args, &watch)?;
+    progress.step("reading");
+    let graph = read::graph(&args.graph)?;
+    progress.step("cutting");
+    let (labels, outcome) = cut(&graph, args, &watch)?;
     drop(progress);
     if watch.is_interrupted() {
         return Err(ccbcut::Error::Interrupted.into());
@@ -33,11 +36,11 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     let mut outputs = Vec::new();
     match &args.output {
         Some(path) => {
-            files::write_all(&[(path.clone(), encode_labels(path, &labels)?)], args.run.force)?;
+            files::write_all(&[(path.clone(), encode_labels_vector(path, &labels)?)], args.run.force)?;
             outputs.push(OutputFile { kind: "labels", path: path.clone() });
         }
         None if args.run.json => {}
-        None => output.data(&csv(&labels))?,
+        None => output.data(&lines(&labels))?,
     }
     let report = RunReport {
         schema_version: SCHEMA_VERSION,
@@ -64,20 +67,12 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     Ok(status_of_run(&report, args.run.strict))
 }
 
-/// The one call into the library: the graph of `args`, cut as `args` asks, while `watch` allows.
-fn cut(args: &ClusterArgs, _watch: &Watch) -> Result<(Labels, Outcome)> {
+/// The one call into the library: the graph, cut as `args` asks, while `watch` allows.
+fn cut(_graph: &Graph, args: &ClusterArgs, _watch: &Watch) -> Result<(Labels, Outcome)> {
     bail!("cutting graphs is not connected yet: `{}`", args.graph.display())
 }
 
-/// Labels in the format that the file name asks for.
-fn encode_labels(path: &Path, labels: &Labels) -> Result<Vec<u8>> {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("csv" | "txt") => Ok(csv(labels)),
-        _ => bail!("`{}`: labels are written as .csv so far", path.display()),
-    }
-}
-
-fn csv(labels: &Labels) -> Vec<u8> {
+fn lines(labels: &Labels) -> Vec<u8> {
     labels.as_slice().iter().flat_map(|label| format!("{label}\n").into_bytes()).collect()
 }
 
@@ -88,7 +83,6 @@ mod tests {
     #[test]
     fn labels_are_one_per_line() {
         let labels = Labels::from_raw(&[4, 4, 2]);
-        assert_eq!(encode_labels(Path::new("a.csv"), &labels).unwrap(), b"0\n0\n1\n");
-        assert!(encode_labels(Path::new("a.doc"), &labels).is_err());
+        assert_eq!(lines(&labels), b"0\n0\n1\n");
     }
 }

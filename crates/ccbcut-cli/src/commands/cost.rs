@@ -1,8 +1,6 @@
 //! `ccbcut cost`: what a partition costs.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ccbcut::{
     Graph, Labels,
     cost::{Costs, buhler_hein_normalized, buhler_hein_ratio},
@@ -14,13 +12,14 @@ use crate::{
     args::CostArgs,
     exit::ExitStatus,
     output::Output,
+    read,
     report::{self, SCHEMA_VERSION, Versions},
     summary,
 };
 
 /// Reads a graph and its labels, and prints the costs.
 pub fn run(args: &CostArgs, output: &Output) -> Result<ExitStatus> {
-    let (graph, labels) = read(&args.graph, &args.labels)?;
+    let (graph, labels) = (read::graph(&args.graph)?, read::labels(&args.labels)?);
     let report = CostReport::new(args, &graph, &labels)
         .with_context(|| format!("computing the costs of `{}`", args.labels.display()))?;
     if args.json {
@@ -29,11 +28,6 @@ pub fn run(args: &CostArgs, output: &Output) -> Result<ExitStatus> {
         output.data(summary::of_costs(&report.rows(args), output).as_bytes())?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// The one place where this verb reads files.
-fn read(graph: &Path, labels: &Path) -> Result<(Graph, Labels)> {
-    bail!("reading graphs is not connected yet: `{}`, `{}`", graph.display(), labels.display())
 }
 
 /// The JSON object of this verb.

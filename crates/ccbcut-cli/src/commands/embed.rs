@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use ccbcut::Graph;
+use ccbcut_io::{Overwrite, write_npy};
 
 use crate::{
     args::EmbedArgs,
-    exit::ExitStatus,
+    exit::{ExitStatus, Hinted},
     files,
     output::Output,
+    read,
     report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
     summary,
     watch::Watch,
@@ -19,16 +22,21 @@ use super::{Outcome, status_of_run, use_threads};
 /// Reads a graph and writes its embedding.
 pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     files::check_free(&args.output, args.run.force)?;
+    if !["npy", "csv"].iter().any(|known| args.output.extension().is_some_and(|e| e == *known)) {
+        return Err(bad_ending(&args.output));
+    }
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;
     let progress = output.progress(&args.graph.display().to_string());
-    let (rows, outcome) = embed(args, &watch)?;
+    progress.step("reading");
+    let graph = read::graph(&args.graph)?;
+    progress.step("embedding");
+    let (rows, outcome) = embed(&graph, args, &watch)?;
     drop(progress);
     if watch.is_interrupted() {
         return Err(ccbcut::Error::Interrupted.into());
     }
-    let bytes = encode_rows(&args.output, &rows, args.components)?;
-    files::write_all(&[(args.output.clone(), bytes)], args.run.force)?;
+    write_rows(&args.output, &rows, args.components, args.run.force)?;
     let report = RunReport {
         schema_version: SCHEMA_VERSION,
         command: "embed",
@@ -53,17 +61,26 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     Ok(status_of_run(&report, args.run.strict))
 }
 
-/// The one call into the library: Y of the graph of `args`, row by row, while `watch` allows.
-fn embed(args: &EmbedArgs, _watch: &Watch) -> Result<(Vec<f64>, Outcome)> {
+/// The one call into the library: Y of the graph, row by row, while `watch` allows.
+fn embed(_graph: &Graph, args: &EmbedArgs, _watch: &Watch) -> Result<(Vec<f64>, Outcome)> {
     bail!("embedding graphs is not connected yet: `{}`", args.graph.display())
 }
 
 /// Y in the format that the file name asks for.
-fn encode_rows(path: &Path, rows: &[f64], columns: usize) -> Result<Vec<u8>> {
+fn write_rows(path: &Path, rows: &[f64], columns: usize, force: bool) -> Result<()> {
     match path.extension().and_then(|e| e.to_str()) {
-        Some("csv" | "txt") => Ok(csv(rows, columns)),
-        _ => bail!("`{}`: embeddings are written as .csv so far", path.display()),
+        Some("npy") => {
+            files::check_free(path, force)?;
+            let overwrite = if force { Overwrite::Allow } else { Overwrite::Refuse };
+            Ok(write_npy(path, &[rows.len() / columns.max(1), columns], rows, overwrite)?)
+        }
+        Some("csv") => files::write_all(&[(path.to_owned(), csv(rows, columns))], force),
+        _ => Err(bad_ending(path)),
     }
+}
+
+fn bad_ending(path: &Path) -> anyhow::Error {
+    Hinted::error(format!("`{}` names no format", path.display()), "embeddings are written as .npy or .csv")
 }
 
 fn csv(rows: &[f64], columns: usize) -> Vec<u8> {
@@ -79,11 +96,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_become_lines() {
-        assert_eq!(
-            encode_rows(Path::new("y.csv"), &[0.5, -1.0, 2.0, 1e-20], 2).unwrap(),
-            b"0.5,-1\n2,0.00000000000000000001\n"
-        );
-        assert!(encode_rows(Path::new("y.doc"), &[], 2).is_err());
+    fn rows_become_lines_or_an_array() {
+        assert_eq!(csv(&[0.5, -1.0, 2.0, 0.25], 2), b"0.5,-1\n2,0.25\n");
+        let folder = std::env::temp_dir().join(format!("ccbcut-embed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("y.npy");
+        write_rows(&path, &[0.5, -1.0, 2.0, 0.25], 2, false).unwrap();
+        let array = ccbcut_io::read_npy(&path).unwrap();
+        assert_eq!((array.shape, array.values.to_f64().unwrap()), (vec![2, 2], vec![0.5, -1.0, 2.0, 0.25]));
+        assert!(write_rows(&path, &[], 2, false).is_err());
+        assert!(write_rows(&folder.join("y.doc"), &[], 2, false).is_err());
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

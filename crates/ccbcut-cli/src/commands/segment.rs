@@ -2,15 +2,19 @@
 
 use std::{path::Path, time::Instant};
 
-use anyhow::{Context, Result, bail};
-use ccbcut::LabelMap;
+use anyhow::{Context, Result, bail, ensure};
+use ccbcut::{Image, LabelMap};
+use ccbcut_io::{
+    CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
+    encode_regions_csv, read_mask,
+};
 
 use crate::{
-    args::{LabelFormat, SegmentArgs},
+    args::{ImageGraphArgs, SegmentArgs},
     exit::ExitStatus,
     files::{self, File, Job, Picture},
     output::{Output, Progress},
-    paint,
+    paint, read,
     report::{self, OutputFile, RunReport, SCHEMA_VERSION, Stage, Versions},
     summary,
     watch::Watch,
@@ -54,17 +58,13 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let progress = output.progress(&name.to_string());
     progress.step("reading");
     let start = Instant::now();
-    let image = read_image(job, args).with_context(|| format!("reading image `{name}`"))?;
+    let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
     let read = Stage { name: "read".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
-    output.detail(&format!("{name}: {} × {} pixels", image.width, image.height));
-    let mut segmented =
-        cut_image(&image, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
-    if args.output.connected {
-        segmented.labels = segmented.labels.connected();
-    }
+    output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
+    let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
     progress.step("writing");
     let start = Instant::now();
-    let (contents, outputs) = contents(job, args, &image, &segmented)?;
+    let (contents, outputs) = contents(job, args, &input, &segmented)?;
     files::write_all(&contents, args.output.force)?;
     let write = Stage { name: "write".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
     drop(progress);
@@ -101,46 +101,61 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
 
 /// An image as it was read: pixels for the library and for pictures.
 struct Input {
-    width: usize,
-    height: usize,
+    image: Image,
+    /// Which pixels to cut, row by row; all where there is none.
+    mask: Option<Vec<bool>>,
     /// 8-bit RGB for pictures, row by row.
     rgb: Vec<u8>,
 }
 
+impl Input {
+    fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
+        let limits = Limits { max_pixels: args.max_pixels as u64 };
+        let Decoded { image, mut mask, .. } = read::image(path, limits)?;
+        if let Some(path) = &args.mask {
+            let other = read_mask(path, limits)?;
+            let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
+            ensure!(
+                got == expected,
+                "the mask is {} × {} pixels, the image {} × {}",
+                got.1,
+                got.0,
+                expected.1,
+                expected.0
+            );
+            mask = Some(match mask {
+                Some(own) => own.iter().zip(&other.values).map(|(&a, &b)| a && b).collect(),
+                None => other.values,
+            });
+        }
+        let rgb = paint::rgb_of(&image);
+        Ok(Self { image, mask, rgb })
+    }
+}
+
 /// What the library made of an image.
 struct Segmented {
+    /// The label map, split into connected regions where that was asked for.
     labels: LabelMap,
     /// With `--all-k`: the label maps of 2, 3, … parts on the way.
     smaller: Vec<LabelMap>,
+    /// Each part's term of the cost as a share of the sum, by label.
+    cost_shares: Vec<f64>,
     outcome: Outcome,
 }
 
-/// The one place where images are read.
-fn read_image(job: &Job, args: &SegmentArgs) -> Result<Input> {
-    bail!(
-        "reading images is not connected yet ({} pixels at most, from {})",
-        args.graph.max_pixels,
-        job.input.display()
-    )
-}
-
 /// The one call into the library: the image, cut as `args` asks, while `watch` allows.
-fn cut_image(image: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progress) -> Result<Segmented> {
+fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progress) -> Result<Segmented> {
     progress.step("cutting");
-    let _ = (watch.flow(), image.width, args.partition.segments);
+    let _ = (watch.flow(), input.mask.as_ref(), args.output.connected);
     bail!("cutting images is not connected yet")
-}
-
-/// A label map in one of its formats.
-fn encode_labels(format: LabelFormat, _labels: &LabelMap) -> Result<Vec<u8>> {
-    bail!("writing .{} label maps is not connected yet", format.extension())
 }
 
 /// The bytes of every file of a job, and their list for the report.
 fn contents(
     job: &Job,
     args: &SegmentArgs,
-    image: &Input,
+    input: &Input,
     segmented: &Segmented,
 ) -> Result<(Vec<File>, Vec<OutputFile>)> {
     let (mut files, mut outputs): (Vec<File>, Vec<OutputFile>) = (Vec::new(), Vec::new());
@@ -149,35 +164,97 @@ fn contents(
         outputs.push(OutputFile { kind, path: path.to_owned() });
     };
     let labels = &segmented.labels;
-    for (format, path) in &job.labels {
-        add("labels", path, encode_labels(*format, labels)?);
+    for (_, path) in &job.labels {
+        add("labels", path, encode_label_map(path, labels)?);
     }
     if args.output.all_k {
         for map in &segmented.smaller {
-            for (format, path) in job.labels_at(map.n_segments()) {
-                add("labels", &path, encode_labels(format, map)?);
+            for (_, path) in job.labels_at(map.n_segments()) {
+                add("labels", &path, encode_label_map(&path, map)?);
             }
         }
     }
     for (picture, path) in &job.pictures {
         let rgb = match picture {
-            Picture::Overlay => paint::overlay(&image.rgb, labels)?,
-            Picture::MeanColor => paint::mean_color(&image.rgb, labels)?,
+            Picture::Overlay => paint::overlay(&input.rgb, labels)?,
+            Picture::MeanColor => paint::mean_color(&input.rgb, labels)?,
             Picture::Boundaries => paint::boundaries(labels),
         };
-        add(picture.kind(), path, paint::encode_png(image.width, image.height, &rgb)?);
+        add(picture.kind(), path, paint::encode_png(labels.width(), labels.height(), &rgb)?);
     }
-    for (kind, path) in
-        [("regions", &args.output.regions), ("coco", &args.output.coco), ("geojson", &args.output.geojson)]
-    {
-        if let Some(path) = path {
-            add(kind, path, encode_table(kind, image, labels)?);
-        }
+    let rows = region_rows(&input.image, segmented);
+    if let Some(path) = &args.output.regions {
+        add("regions", path, encode_regions_csv(&rows).into_bytes());
+    }
+    if let Some(path) = &args.output.coco {
+        let name = job.input.display().to_string();
+        add("coco", path, encode_coco(&[(&name, labels)], CocoCounts::Compressed).into_bytes());
+    }
+    if let Some(path) = &args.output.geojson {
+        let colors: Vec<[f64; 3]> = rows.iter().map(|r| [r.mean_red, r.mean_green, r.mean_blue]).collect();
+        add("geojson", path, encode_geojson(path, labels, Some(&colors))?.into_bytes());
     }
     Ok((files, outputs))
 }
 
-/// The table of the segments, COCO annotations, or outlines.
-fn encode_table(kind: &str, _image: &Input, _labels: &LabelMap) -> Result<Vec<u8>> {
-    bail!("writing {kind} is not connected yet")
+/// The table of the segments, one row per label.
+fn region_rows(image: &Image, segmented: &Segmented) -> Vec<RegionRow> {
+    let labels = &segmented.labels;
+    let empty = |label: usize| RegionRow {
+        label: label as u32,
+        area: 0,
+        min_row: usize::MAX,
+        min_col: usize::MAX,
+        max_row: 0,
+        max_col: 0,
+        mean_red: 0.0,
+        mean_green: 0.0,
+        mean_blue: 0.0,
+        cost_share: segmented.cost_shares.get(label).copied().unwrap_or(f64::NAN),
+    };
+    let mut rows: Vec<RegionRow> = (0..labels.n_segments()).map(empty).collect();
+    for (p, &label) in labels.as_slice().iter().enumerate().filter(|&(_, &label)| label != LabelMap::VOID) {
+        let (row, column) = (p / labels.width(), p % labels.width());
+        let [red, green, blue] = paint::color_of(image.pixel(p));
+        let region = &mut rows[label as usize];
+        region.area += 1;
+        (region.min_row, region.max_row) = (region.min_row.min(row), region.max_row.max(row));
+        (region.min_col, region.max_col) = (region.min_col.min(column), region.max_col.max(column));
+        region.mean_red += f64::from(red);
+        region.mean_green += f64::from(green);
+        region.mean_blue += f64::from(blue);
+    }
+    for region in &mut rows {
+        let area = region.area.max(1) as f64;
+        region.mean_red /= area;
+        region.mean_green /= area;
+        region.mean_blue /= area;
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::GraphFacts;
+
+    #[test]
+    fn regions_have_boxes_areas_and_colours() {
+        let image =
+            Image::new(2, 2, 3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+        let outcome = Outcome {
+            graph: GraphFacts::default(),
+            stages: Vec::new(),
+            trace: Vec::new(),
+            stop_reason: "converged".into(),
+            converged: true,
+            costs: None,
+        };
+        let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
+        let segmented = Segmented { labels, smaller: Vec::new(), cost_shares: vec![0.75, 0.25], outcome };
+        let rows = region_rows(&image, &segmented);
+        assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
+        assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));
+        assert_eq!((rows[1].area, rows[1].mean_green, rows[1].min_col), (1, 1.0, 1));
+    }
 }

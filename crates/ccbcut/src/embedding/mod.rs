@@ -1,1 +1,172 @@
-//! (being written)
+//! ROOM 4: graph → embedding.
+//!
+//! [`Irrq`] is Algorithm 1 of the paper: it minimises the relaxed CCB cost (11) by a sequence of reweighted
+//! eigenproblems and returns an [`Embedding`] Y with YᵀΠY = I and YᵀΠ1 = 0, together with a [`Trace`] of what
+//! happened. [`spectrum`] solves the eigenproblems, [`complement`] holds the paper's way of removing the trivial
+//! vector, [`rotate`] answers its open question about the rotation H.
+
+pub mod complement;
+mod config;
+mod irrq;
+mod kappa;
+pub mod objective;
+mod reweight;
+pub mod rotate;
+pub mod spectrum;
+
+pub use config::{Irrq, Kappa, Start, Variant};
+pub use irrq::IrrqFit;
+
+use crate::error::{Error, Result};
+
+/// The embedding Y: one row of coordinates per vertex.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    n_vertices: usize,
+    n_components: usize,
+    values: Vec<f64>,
+}
+
+impl Embedding {
+    /// Wraps coordinates stored row by row.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] when there are not `n_vertices * n_components` of them, [`Error::NotFinite`] for
+    /// NaN or infinite ones.
+    pub fn new(n_vertices: usize, n_components: usize, values: Vec<f64>) -> Result<Self> {
+        let expected = n_vertices * n_components;
+        if values.len() != expected {
+            return Err(Error::ShapeMismatch { what: "the embedding", expected, got: values.len() });
+        }
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "the embedding", index, value: values[index] });
+        }
+        Ok(Self { n_vertices, n_components, values })
+    }
+
+    /// How many rows.
+    pub fn n_vertices(&self) -> usize {
+        self.n_vertices
+    }
+
+    /// How many columns.
+    pub fn n_components(&self) -> usize {
+        self.n_components
+    }
+
+    /// ŷᵢ: the coordinates of one vertex.
+    #[inline]
+    pub fn row(&self, vertex: usize) -> &[f64] {
+        &self.values[vertex * self.n_components..(vertex + 1) * self.n_components]
+    }
+
+    /// One coordinate of every vertex.
+    pub fn column(&self, component: usize) -> Vec<f64> {
+        (0..self.n_vertices).map(|i| self.row(i)[component]).collect()
+    }
+
+    /// All coordinates, row by row.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// ‖ŷᵢ − ŷⱼ‖₂².
+    #[inline]
+    pub fn squared_distance(&self, i: usize, j: usize) -> f64 {
+        self.row(i).iter().zip(self.row(j)).map(|(a, b)| (a - b) * (a - b)).sum()
+    }
+
+    /// From columns in the coordinates x = Π^½ y, with the sign of each column fixed.
+    pub(crate) fn from_scaled_columns(columns: &[f64], scale: &[f64]) -> Self {
+        let n = scale.len();
+        let k = if n == 0 { 0 } else { columns.len() / n };
+        let mut values = vec![0.0; n * k];
+        for (c, column) in columns.chunks_exact(n.max(1)).enumerate() {
+            let sign = column_sign(column, scale);
+            for i in 0..n {
+                values[i * k + c] = sign * column[i] * scale[i];
+            }
+        }
+        Self { n_vertices: n, n_components: k, values }
+    }
+}
+
+/// +1 or −1, so that the entry of largest magnitude becomes positive; the first of nearly equal ones decides.
+fn column_sign(column: &[f64], scale: &[f64]) -> f64 {
+    let largest = column.iter().zip(scale).map(|(x, s)| (x * s).abs()).fold(0.0, f64::max);
+    let deciding = column.iter().zip(scale).find(|&(x, s)| (x * s).abs() >= (1.0 - 1e-6) * largest);
+    if deciding.is_some_and(|(x, _)| *x < 0.0) { -1.0 } else { 1.0 }
+}
+
+/// What one sweep of IRRQ did.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Iteration {
+    /// Number of the sweep, from 1.
+    pub sweep: usize,
+    /// ε after this sweep (15).
+    pub epsilon: f64,
+    /// F(Y, ε), the quantity that never rises (see `docs/paper-map.md`).
+    pub f: f64,
+    /// J_τ(Y) (11), over ordered pairs.
+    pub j_tau: f64,
+    /// J₂^Γ(Y) (12) under the weights this sweep solved for, over ordered pairs: 2 Σ λ.
+    pub j2: f64,
+    /// The smallest nontrivial eigenvalues, one per column.
+    pub eigenvalues: Vec<f64>,
+    /// ‖A⁺(Ax − λx)‖, the largest over the columns.
+    pub residual: f64,
+    /// Steps of the eigensolver.
+    pub solver_steps: usize,
+    /// Wall time in milliseconds.
+    pub ms: f64,
+}
+
+/// Why the sweeps ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum StopReason {
+    /// τ = 2 needs one eigenproblem and no reweighting.
+    SingleSolve,
+    /// The cost changed by no more than the tolerance.
+    Converged,
+    /// The sweep limit was reached.
+    MaxIterations,
+    /// ε reached zero (or the unit roundoff, in the released variant).
+    EpsilonVanished,
+    /// J_τ rose (released variant only).
+    CostRose,
+    /// J_τ bent sharply (released variant only).
+    CostBent,
+    /// The observer asked to stop: a time limit, or the user.
+    Interrupted,
+}
+
+impl StopReason {
+    /// The name used in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SingleSolve => "single-solve",
+            Self::Converged => "converged",
+            Self::MaxIterations => "max-iterations",
+            Self::EpsilonVanished => "epsilon-vanished",
+            Self::CostRose => "cost-rose",
+            Self::CostBent => "cost-bent",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What happened, sweep by sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// One entry per sweep.
+    pub iterations: Vec<Iteration>,
+    /// Why the sweeps ended.
+    pub stop_reason: StopReason,
+    /// κ of (15): how many of the largest differences do not count towards ε.
+    pub kappa: usize,
+    /// The floor below which ε was not let fall; 0 when there is none.
+    pub epsilon_floor: f64,
+}

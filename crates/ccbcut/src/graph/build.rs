@@ -157,6 +157,19 @@ impl Graph {
         (offsets, columns, weights)
     }
 
+    /// A graph from compressed rows that are known to be sorted, symmetric to the last bit, positive and without
+    /// a diagonal; `self_loops` is empty or holds one weight per vertex.
+    pub(crate) fn from_sorted_csr(
+        offsets: Vec<usize>,
+        targets: Vec<u32>,
+        weights: Vec<f64>,
+        self_loops: Vec<f64>,
+    ) -> Self {
+        debug_assert!(self_loops.is_empty() || self_loops.len() + 1 == offsets.len());
+        debug_assert!(weights.iter().chain(&self_loops).all(|w| w.is_finite() && *w >= 0.0));
+        Self::from_storage(Storage::Sparse(Csr { offsets, targets, weights }), self_loops)
+    }
+
     /// Builds from all entries of a symmetric matrix, in any order; repeated entries add up.
     fn from_entries(n: usize, mut entries: Vec<(u32, u32, f64)>) -> Result<Self> {
         check_vertex_count(n)?;

@@ -1,4 +1,14 @@
 //! Tool: linear algebra on operators, never on assembled matrices.
+//!
+//! - [`LinearOperator`]: what every eigensolver takes.
+//! - [`cholesky`]: the subtraction-free factorisation of a graph Laplacian, and solves with it.
+//! - [`davidson`]: a block eigensolver that uses such solves.
+//! - [`dense`]: small symmetric eigenproblems, with high relative accuracy where it is needed.
+
+pub mod cholesky;
+pub mod davidson;
+pub mod dense;
+pub mod orthonormalize;
 
 /// A symmetric linear map, known only by what it does to vectors.
 pub trait LinearOperator: Sync {
@@ -7,4 +17,41 @@ pub trait LinearOperator: Sync {
 
     /// y = A x.
     fn apply(&self, x: &[f64], y: &mut [f64]);
+
+    /// Y = A X for several vectors, stored one after the other.
+    fn apply_block(&self, x: &[f64], y: &mut [f64]) {
+        let n = self.dim();
+        if n > 0 {
+            x.chunks_exact(n).zip(y.chunks_exact_mut(n)).for_each(|(x, y)| self.apply(x, y));
+        }
+    }
+}
+
+/// Σ xᵢ yᵢ, the same bytes for every number of threads.
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
+    debug_assert_eq!(x.len(), y.len());
+    crate::parallel::sum(x.len(), |r| dot_block(&x[r.clone()], &y[r]))
+}
+
+/// The Euclidean norm.
+pub fn norm(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+/// y ← y + a x.
+pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+}
+
+/// Eight running sums, so that the compiler may use vector registers.
+fn dot_block(x: &[f64], y: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
+    let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in xs.zip(ys) {
+        for l in 0..8 {
+            sums[l] += a[l] * b[l];
+        }
+    }
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + tail
 }

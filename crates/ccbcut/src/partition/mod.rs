@@ -1,1 +1,19 @@
-//! (being written)
+//! Room 5: embeddings into labels.
+//!
+//! Two ways lead from coordinates to parts. [`Multiway`] rounds all columns of an embedding at once: k-means on its
+//! rows, or a rotation that turns the rows towards the corners of a cube or a simplex. [`Bisection`] splits one part
+//! after the other, each along the best threshold of a one-column embedding of its subgraph, and keeps the history
+//! as a [`Tree`], from which the partition into any smaller number of parts can be read off.
+
+mod bisect;
+mod discretize;
+mod multiway;
+mod peel;
+mod rotate;
+mod threshold;
+mod tree;
+
+pub use bisect::{Bisection, BisectionStep, SubgraphBalance};
+pub use multiway::{Multiway, Rounding};
+pub use threshold::{Split, SplitContext, best_threshold};
+pub use tree::{Node, Tree};

@@ -1,0 +1,304 @@
+//! Likeness of colour: weights that fall with the distance of two pixels in L*a*b*.
+
+use crate::{
+    error::{Error, Result},
+    graph::Graph,
+    image::{
+        Image,
+        color::{WhitePoint, to_lab},
+    },
+    parallel,
+};
+
+use super::{Affinity, Neighborhood, check_mask};
+
+/// Smallest distance of the released kernel, on colours coded in [0, 1].
+const RELEASED_FLOOR: f32 = 1e-4;
+
+/// How a weight falls with the colour distance d of two pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LabKernel {
+    /// exp(−d²/σ²), d in L*a*b* units under D65: the paper's "Gaussian kernel on squared distances".
+    Gaussian {
+        /// σ; the paper gives none. At 4 to 5 its normalized-cut figures are met most nearly.
+        sigma: f64,
+    },
+    /// exp(−β d/d_max), as in the toolbox released by the paper's authors.
+    ///
+    /// The colour is L*a*b* under D50 coded in 8 bits (255/100 L*, a* + 128, b* + 128, rounded) and divided by
+    /// 255; d is not squared and at least 10⁻⁴; d_max is the largest d of any two neighbours. That toolbox
+    /// repeats the border pixels outwards, which changes nothing: an offset cut short at the border still ends
+    /// inside the disc, so the pair is one that counts anyway.
+    Released {
+        /// β; 90 in the toolbox.
+        beta: f64,
+    },
+}
+
+impl Default for LabKernel {
+    /// Gaussian with σ = 5.
+    fn default() -> Self {
+        Self::Gaussian { sigma: 5.0 }
+    }
+}
+
+impl LabKernel {
+    /// The released kernel with its β = 90.
+    pub fn released() -> Self {
+        Self::Released { beta: 90.0 }
+    }
+
+    fn validate(self) -> Result<()> {
+        let (name, value) = match self {
+            Self::Gaussian { sigma } => ("sigma", sigma),
+            Self::Released { beta } => ("beta", beta),
+        };
+        if value.is_finite() && value > 0.0 {
+            return Ok(());
+        }
+        Err(Error::InvalidParameter { name, value, expected: "positive and finite" })
+    }
+}
+
+/// The graph of colour likeness.
+///
+/// Weights are computed and stored in 32 bits. A Gaussian weight below about 10⁻⁴⁵ (d > 10.1 σ) rounds to zero,
+/// and there is no edge; a pixel unlike all its neighbours may thus stand alone.
+///
+/// ```
+/// use ccbcut::{Image, affinity::{Affinity, LabAffinity, LabKernel, Neighborhood}};
+/// let image = Image::new(1, 3, 1, vec![0.2, 0.2, 0.9])?;
+/// let affinity = LabAffinity::new(LabKernel::default()).neighborhood(Neighborhood::new(1.0));
+/// let graph = affinity.graph(&image)?;
+/// assert_eq!(graph.degrees()[0], 1.0);
+/// assert!(graph.degrees()[2] < 1e-6);
+/// # Ok::<(), ccbcut::Error>(())
+/// ```
+///
+/// # Complexity
+/// O(n R²) time and storage for n pixels and radius R.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LabAffinity {
+    kernel: LabKernel,
+    neighborhood: Neighborhood,
+}
+
+impl LabAffinity {
+    /// The affinity of a kernel, with the default neighbourhood of radius 10.
+    pub fn new(kernel: LabKernel) -> Self {
+        Self { kernel, neighborhood: Neighborhood::default() }
+    }
+
+    /// Which pixels are tied.
+    #[must_use]
+    pub fn neighborhood(mut self, neighborhood: Neighborhood) -> Self {
+        self.neighborhood = neighborhood;
+        self
+    }
+}
+
+impl Affinity for LabAffinity {
+    fn name(&self) -> &'static str {
+        "lab"
+    }
+
+    fn graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.kernel.validate()?;
+        check_mask(image, mask)?;
+        let offsets = self.neighborhood.offsets(image.height(), image.width())?;
+        match self.kernel {
+            LabKernel::Gaussian { sigma } => {
+                let colors = Colors::new(&to_lab(image, WhitePoint::D65)?, mask);
+                // Clamped, so that a tiny σ leaves 0 · ∞ out of it: equal colours stay tied by 1.
+                let rate = (1.0 / (sigma * sigma)).min(f64::from(f32::MAX)) as f32;
+                colors.graph(offsets, |squared| (-rate * squared).exp())
+            }
+            LabKernel::Released { beta } => {
+                let colors = Colors::new(&coded(&to_lab(image, WhitePoint::D50)?)?, mask);
+                let farthest = colors.largest_squared_distance(&offsets).sqrt().max(RELEASED_FLOOR);
+                let rate = beta as f32 / farthest;
+                colors.graph(offsets, |squared| (-rate * squared.sqrt().max(RELEASED_FLOOR)).exp())
+            }
+        }
+    }
+}
+
+/// L*a*b* in 8 bits a channel, divided by 255.
+fn coded(lab: &Image) -> Result<Image> {
+    let code = |v: f32| v.round().clamp(0.0, 255.0) / 255.0;
+    let codes = lab.data().chunks_exact(3).flat_map(|p| {
+        let [l, a, b] = [p[0] * 2.55, p[1] + 128.0, p[2] + 128.0];
+        [code(l), code(a), code(b)]
+    });
+    Image::new(lab.height(), lab.width(), 3, codes.collect())
+}
+
+/// Three planes of colour, and which pixels count.
+struct Colors<'a> {
+    height: usize,
+    width: usize,
+    planes: [Vec<f32>; 3],
+    mask: Option<&'a [bool]>,
+}
+
+impl<'a> Colors<'a> {
+    fn new(image: &Image, mask: Option<&'a [bool]>) -> Self {
+        let planes = [0, 1, 2].map(|ch| image.data().chunks_exact(3).map(|p| p[ch]).collect());
+        Self { height: image.height(), width: image.width(), planes, mask }
+    }
+
+    #[inline]
+    fn squared_distance(&self, p: usize, q: usize) -> f32 {
+        let [l, a, b] = &self.planes;
+        let (dl, da, db) = (l[p] - l[q], a[p] - a[q], b[p] - b[q]);
+        dl * dl + da * da + db * db
+    }
+
+    fn is_tied(&self, p: usize, q: usize) -> bool {
+        self.mask.is_none_or(|mask| mask[p] && mask[q])
+    }
+
+    /// The largest ‖difference‖² of two pixels at one of the offsets; 0 where there is no pair.
+    fn largest_squared_distance(&self, offsets: &[(usize, isize)]) -> f32 {
+        let (height, width) = (self.height, self.width);
+        let per_row = parallel::map(height, |r| {
+            let mut largest = 0.0_f32;
+            for &(dr, dc) in offsets.iter().filter(|o| r + o.0 < height) {
+                let first = (-dc).max(0) as usize;
+                let end = width.saturating_sub(dc.max(0) as usize);
+                for c in first..end {
+                    let (p, q) = (r * width + c, (r + dr) * width + c.wrapping_add_signed(dc));
+                    if self.is_tied(p, q) {
+                        largest = largest.max(self.squared_distance(p, q));
+                    }
+                }
+            }
+            largest
+        });
+        per_row.into_iter().fold(0.0, f32::max)
+    }
+
+    fn graph(
+        &self,
+        offsets: Vec<(usize, isize)>,
+        kernel: impl Fn(f32) -> f32 + Sync + Send,
+    ) -> Result<Graph> {
+        Graph::from_stencil(self.height, self.width, offsets, |p, q| {
+            if self.is_tied(p, q) { kernel(self.squared_distance(p, q)) } else { 0.0 }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn noise(height: usize, width: usize) -> Image {
+        let mut random = Random::new(5);
+        let data = (0..3 * height * width).map(|_| random.uniform() as f32).collect();
+        Image::new(height, width, 3, data).unwrap()
+    }
+
+    fn small(kernel: LabKernel) -> LabAffinity {
+        LabAffinity::new(kernel).neighborhood(Neighborhood::new(2.0))
+    }
+
+    /// All weights, by looping over all pairs of pixels.
+    fn naive(image: &Image, radius: f64, weight: impl Fn(&[f32], &[f32]) -> f64) -> Vec<f64> {
+        let (n, width) = (image.n_pixels(), image.width());
+        let mut all = vec![0.0; n * n];
+        for (p, q) in (0..n).flat_map(|p| (0..n).map(move |q| (p, q))) {
+            let apart =
+                ((p / width) as f64 - (q / width) as f64).hypot((p % width) as f64 - (q % width) as f64);
+            if p != q && apart <= radius {
+                all[p * n + q] = weight(image.pixel(p), image.pixel(q));
+            }
+        }
+        all
+    }
+
+    fn distance(x: &[f32], y: &[f32]) -> f64 {
+        x.iter().zip(y).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    fn assert_weights(graph: &Graph, expected: &[f64]) {
+        let n = graph.n_vertices();
+        let mut all = vec![0.0; n * n];
+        graph.for_each_edge(|i, j, w| {
+            all[i * n + j] = w;
+            all[j * n + i] = w;
+        });
+        for (got, want) in all.iter().zip(expected) {
+            assert!((got - want).abs() <= 2e-5 * want + 1e-40, "{got} {want}");
+        }
+    }
+
+    #[test]
+    fn gaussian_weights_follow_the_formula() {
+        let image = noise(5, 6);
+        let lab = to_lab(&image, WhitePoint::D65).unwrap();
+        let expected = naive(&lab, 2.0, |x, y| (-distance(x, y).powi(2) / 900.0).exp());
+        assert_weights(&small(LabKernel::Gaussian { sigma: 30.0 }).graph(&image).unwrap(), &expected);
+    }
+
+    #[test]
+    fn released_weights_follow_the_formula() {
+        let image = noise(5, 6);
+        let codes = coded(&to_lab(&image, WhitePoint::D50).unwrap()).unwrap();
+        assert!(codes.data().iter().all(|v| (v * 255.0).fract() < 1e-4 || (v * 255.0).fract() > 0.9999));
+        let distances = naive(&codes, 2.0, |x, y| distance(x, y).max(1e-4));
+        let farthest = distances.iter().copied().fold(0.0, f64::max);
+        let expected = naive(&codes, 2.0, |x, y| (-90.0 * distance(x, y).max(1e-4) / farthest).exp());
+        assert_weights(&small(LabKernel::released()).graph(&image).unwrap(), &expected);
+    }
+
+    #[test]
+    fn a_constant_image_ties_all_neighbors_alike() {
+        let image = Image::new(4, 4, 1, vec![0.3; 16]).unwrap();
+        let gaussian = small(LabKernel::default()).graph(&image).unwrap();
+        gaussian.for_each_edge(|_, _, w| assert_eq!(w, 1.0));
+        let released = small(LabKernel::released()).graph(&image).unwrap();
+        assert_eq!(released.n_edges(), gaussian.n_edges());
+        released.for_each_edge(|_, _, w| assert!((w - (-90.0_f64).exp()).abs() < 1e-43));
+    }
+
+    #[test]
+    fn masked_pixels_have_no_edges_and_no_say_in_the_scale() {
+        let mut data = vec![0.25; 12];
+        data[5] = 1.0;
+        data[0] = 0.5;
+        let image = Image::new(3, 4, 1, data).unwrap();
+        let mask: Vec<bool> = (0..12).map(|p| p != 5).collect();
+        let affinity = small(LabKernel::Released { beta: 2.0 });
+        let graph = affinity.graph_masked(&image, Some(&mask)).unwrap();
+        assert_eq!(graph.n_neighbors(5), 0);
+        // Pixel 0 is the odd one out among those left: its edges carry the largest distance.
+        graph.for_each_neighbor(0, |_, w| assert!((w - (-2.0_f64).exp()).abs() < 1e-6));
+        let whole = affinity.graph(&image).unwrap();
+        whole.for_each_neighbor(5, |j, w| assert!(j == 0 || (w - (-2.0_f64).exp()).abs() < 1e-6));
+        let short = affinity.graph_masked(&image, Some(&mask[1..]));
+        assert!(matches!(short, Err(Error::ShapeMismatch { expected: 12, got: 11, .. })));
+    }
+
+    #[test]
+    fn colors_too_far_apart_have_no_edge() {
+        let image = Image::new(1, 2, 1, vec![0.0, 1.0]).unwrap();
+        let graph = LabAffinity::default().graph(&image).unwrap();
+        assert_eq!(graph.n_edges(), 0);
+        let tiny = small(LabKernel::Gaussian { sigma: 1e-200 });
+        let same = Image::new(1, 2, 1, vec![0.5; 2]).unwrap();
+        assert_eq!(tiny.graph(&same).unwrap().degrees(), &[1.0, 1.0]);
+    }
+
+    #[test]
+    fn sigma_and_beta_must_be_positive() {
+        let image = noise(2, 2);
+        for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let sigma = small(LabKernel::Gaussian { sigma: value }).graph(&image).unwrap_err();
+            assert!(matches!(sigma, Error::InvalidParameter { name: "sigma", .. }));
+            let beta = small(LabKernel::Released { beta: value }).graph(&image).unwrap_err();
+            assert!(matches!(beta, Error::InvalidParameter { name: "beta", .. }));
+        }
+    }
+}

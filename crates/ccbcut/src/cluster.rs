@@ -1,0 +1,328 @@
+//! Front door for graphs: [`Partitioner`] walks a graph through ROOMS 4 and 5.
+
+use std::{ops::ControlFlow, sync::Mutex};
+
+use crate::{
+    control::{Control, Progress},
+    embedding::{Embedding, Irrq, IrrqFit, StopReason, Trace, Variant},
+    error::{Error, Result},
+    graph::{Balance, Graph},
+    labels::Labels,
+    partition::{Bisection, Multiway, Rounding, SubgraphBalance, Tree},
+};
+
+/// One embedding for all parts, or one per split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// All parts at once, from the rows of one embedding.
+    Multiway,
+    /// Two parts at a time; every number of parts up to the one asked for comes from one run.
+    #[default]
+    Hierarchical,
+}
+
+impl Method {
+    /// The name used by the command and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Multiway => "multiway",
+            Self::Hierarchical => "hierarchical",
+        }
+    }
+}
+
+/// Cuts a graph into parts.
+///
+/// ```
+/// use ccbcut::{graph::gallery, Partitioner};
+/// let graph = gallery::planted(&[30, 20, 10], 0.7, 0.02, 1);
+/// let cut = Partitioner::new(3, 1.0).partition(&graph)?;
+/// assert_eq!(cut.labels.sizes(), vec![30, 20, 10]);
+/// // Every smaller number of parts comes with it.
+/// assert_eq!(cut.labels_for(2)?.n_segments(), 2);
+/// # Ok::<(), ccbcut::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Partitioner {
+    pub(crate) n_segments: usize,
+    pub(crate) tau: f64,
+    pub(crate) balance: Balance,
+    pub(crate) method: Method,
+    pub(crate) variant: Variant,
+    pub(crate) n_columns: Option<usize>,
+    rounding: Rounding,
+    n_init: usize,
+    subgraph_balance: SubgraphBalance,
+    seed: u64,
+    irrq: Irrq,
+}
+
+/// What [`Partitioner::partition`] returns.
+#[derive(Debug, Clone)]
+pub struct Partition {
+    /// One part number per vertex.
+    pub labels: Labels,
+    /// The nested splits (hierarchical only).
+    pub tree: Option<Tree>,
+    /// The embedding that was rounded (multiway only).
+    pub embedding: Option<Embedding>,
+    /// What every embedding did: one entry (multiway), or one per part that was embedded, larger parts first.
+    pub runs: Vec<Run>,
+    /// Whether the run went to its end.
+    pub is_complete: bool,
+}
+
+/// One embedding computed on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Vertices of the subgraph.
+    pub n_vertices: usize,
+    /// Its lowest vertex number.
+    pub first_vertex: u32,
+    /// What happened.
+    pub trace: Trace,
+}
+
+impl Partition {
+    /// The partition into fewer parts: read off the tree; without one, only the number asked for is there.
+    ///
+    /// # Errors
+    /// [`Error::TooFewVertices`] or [`Error::InvalidParameter`] for a number of parts that is not there.
+    pub fn labels_for(&self, n_segments: usize) -> Result<Labels> {
+        match &self.tree {
+            Some(tree) => tree.cut(n_segments),
+            None if n_segments == self.labels.n_segments() => Ok(self.labels.clone()),
+            None => Err(Error::InvalidParameter {
+                name: "the number of parts",
+                value: n_segments as f64,
+                expected: "the one asked for: a multiway cut has no others",
+            }),
+        }
+    }
+
+    /// How many of the embeddings ended at the sweep limit.
+    pub fn n_unconverged(&self) -> usize {
+        self.runs.iter().filter(|r| r.trace.stop_reason == StopReason::MaxIterations).count()
+    }
+}
+
+impl Partitioner {
+    /// Hierarchical, normalized balance, the paper's IRRQ settings.
+    pub fn new(n_segments: usize, tau: f64) -> Self {
+        Self {
+            n_segments,
+            tau,
+            balance: Balance::Normalized,
+            method: Method::Hierarchical,
+            variant: Variant::Published,
+            n_columns: None,
+            rounding: Rounding::default(),
+            n_init: 10,
+            subgraph_balance: SubgraphBalance::Own,
+            seed: 0,
+            irrq: Irrq::new(tau),
+        }
+    }
+
+    /// π: what part sizes are measured in.
+    #[must_use]
+    pub fn balance(mut self, balance: Balance) -> Self {
+        self.balance = balance;
+        self
+    }
+
+    /// Multiway or hierarchical.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Which reading of Algorithm 1.
+    #[must_use]
+    pub fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// Columns of the multiway embedding; by default as many as parts (one fewer in the released variant).
+    #[must_use]
+    pub fn n_columns(mut self, n_columns: usize) -> Self {
+        self.n_columns = Some(n_columns);
+        self
+    }
+
+    /// How the multiway embedding is rounded.
+    #[must_use]
+    pub fn rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
+    }
+
+    /// Restarts of k-means.
+    #[must_use]
+    pub fn n_init(mut self, n_init: usize) -> Self {
+        self.n_init = n_init;
+        self
+    }
+
+    /// Which π the embeddings of subgraphs are balanced by (hierarchical).
+    #[must_use]
+    pub fn subgraph_balance(mut self, subgraph_balance: SubgraphBalance) -> Self {
+        self.subgraph_balance = subgraph_balance;
+        self
+    }
+
+    /// Seed of everything random.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Changes the settings of IRRQ: `.irrq(|i| i.kappa(Kappa::Fraction(0.2)))`. Columns, balance, variant and
+    /// seed are set from this struct.
+    #[must_use]
+    pub fn irrq(mut self, change: impl FnOnce(Irrq) -> Irrq) -> Self {
+        self.irrq = change(self.irrq);
+        self
+    }
+
+    /// Cuts a graph.
+    ///
+    /// # Errors
+    /// Parameters out of range, more parts than vertices, or an eigenproblem that could not be solved.
+    pub fn partition(&self, graph: &Graph) -> Result<Partition> {
+        self.partition_with(graph, &mut Control::new())
+    }
+
+    /// Cuts a graph, with progress and a way to stop.
+    ///
+    /// # Errors
+    /// As [`Partitioner::partition`].
+    pub fn partition_with(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
+        self.check(graph.n_vertices())?;
+        match self.method {
+            Method::Multiway => self.multiway(graph, control),
+            Method::Hierarchical => self.hierarchical(graph, control),
+        }
+    }
+
+    /// Checks the number of parts against the number of vertices.
+    pub(crate) fn check(&self, n_vertices: usize) -> Result<()> {
+        if self.n_segments == 0 {
+            return Err(Error::InvalidParameter {
+                name: "the number of parts",
+                value: 0.0,
+                expected: "at least 1",
+            });
+        }
+        if !(self.tau > 0.0 && self.tau <= 2.0) {
+            return Err(Error::TauOutOfRange { tau: self.tau, expected: "an embedding needs 0 < tau <= 2" });
+        }
+        if self.n_segments > n_vertices {
+            return Err(Error::TooFewVertices { vertices: n_vertices, segments: self.n_segments });
+        }
+        Ok(())
+    }
+
+    /// Columns of the multiway embedding on a graph of n vertices.
+    pub(crate) fn columns(&self, n_vertices: usize) -> usize {
+        let default = match self.variant {
+            Variant::Released => self.n_segments - 1,
+            Variant::Published | Variant::Weighted => self.n_segments,
+        };
+        self.n_columns.unwrap_or(default).clamp(1, n_vertices.saturating_sub(1).max(1))
+    }
+
+    /// The multiway embedding, or none where no vertex has a choice (one part, or as many as vertices).
+    pub(crate) fn embed(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Option<IrrqFit>> {
+        if self.n_segments == 1 || self.n_segments == graph.n_vertices() {
+            return Ok(None);
+        }
+        let stop = control.stopper();
+        let irrq = self
+            .irrq
+            .clone()
+            .balance(self.balance.clone())
+            .variant(self.variant)
+            .seed(self.seed)
+            .n_clusters(self.n_segments)
+            .n_components(self.columns(graph.n_vertices()));
+        let fit = irrq.fit_with(graph, &mut |iteration| {
+            control.tell(Progress::Sweep(iteration));
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(Some(fit))
+    }
+
+    /// Rounds the rows of an embedding; π weighs the rows where the rounding asks for it.
+    pub(crate) fn round(&self, embedding: &Embedding, pi: &[f64]) -> Result<Labels> {
+        let (n, m) = (embedding.n_vertices(), embedding.n_components());
+        Multiway::new(self.n_segments).rounding(self.rounding).n_init(self.n_init).seed(self.seed).partition(
+            embedding.as_slice(),
+            n,
+            m,
+            pi,
+        )
+    }
+
+    /// The partition when there is nothing to choose.
+    pub(crate) fn trivial(&self, n_vertices: usize) -> Labels {
+        if self.n_segments == 1 {
+            Labels::single(n_vertices)
+        } else {
+            Labels::from_raw(&(0..n_vertices as u32).collect::<Vec<_>>())
+        }
+    }
+
+    fn multiway(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
+        control.tell(Progress::Stage("embedding"));
+        let Some(fit) = self.embed(graph, control)? else {
+            let labels = self.trivial(graph.n_vertices());
+            return Ok(Partition {
+                labels,
+                tree: None,
+                embedding: None,
+                runs: Vec::new(),
+                is_complete: true,
+            });
+        };
+        control.tell(Progress::Stage("rounding"));
+        let labels = self.round(&fit.embedding, &self.balance.weights(graph)?)?;
+        let is_complete = fit.trace.stop_reason != StopReason::Interrupted;
+        let runs = vec![Run { n_vertices: graph.n_vertices(), first_vertex: 0, trace: fit.trace }];
+        Ok(Partition { labels, tree: None, embedding: Some(fit.embedding), runs, is_complete })
+    }
+
+    fn hierarchical(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
+        control.tell(Progress::Stage("splitting"));
+        let stop = control.stopper();
+        let runs = Mutex::new(Vec::new());
+        let embed = |sub: &Graph, balance: &Balance, members: &[u32]| -> Result<Vec<f64>> {
+            let irrq = self.irrq.clone().balance(balance.clone()).variant(self.variant).seed(self.seed);
+            let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |_| {
+                if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            let run = Run { n_vertices: members.len(), first_vertex: members[0], trace: fit.trace };
+            runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(run);
+            Ok(fit.embedding.column(0))
+        };
+        let tree = Bisection::new(self.n_segments, self.tau).subgraph_balance(self.subgraph_balance).run(
+            graph,
+            &self.balance,
+            embed,
+            |step| {
+                control.tell(Progress::Split(step));
+                if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        )?;
+        let mut runs = runs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Parts of equal size and lowest vertex cannot differ: each part is embedded once.
+        runs.sort_by_key(|run: &Run| (std::cmp::Reverse(run.n_vertices), run.first_vertex));
+        let labels = tree.cut(tree.n_leaves())?;
+        let interrupted = runs.iter().any(|run| run.trace.stop_reason == StopReason::Interrupted);
+        let is_complete = tree.is_complete() && !interrupted;
+        Ok(Partition { labels, tree: Some(tree), embedding: None, runs, is_complete })
+    }
+}

@@ -1,0 +1,173 @@
+//! The way back up: rows of B, each fine pixel as a mixture of kept ones.
+
+use std::ops::Range;
+
+use crate::{
+    error::{Error, Result},
+    graph::Graph,
+    parallel,
+};
+
+/// Fine pixels per block of the parallel loops.
+const BLOCK: usize = 256;
+
+/// Marks a pixel that is not kept.
+pub(super) const NOT_KEPT: u32 = u32::MAX;
+
+/// The matrix B of one level, fine pixels × kept pixels; rows add up to 1 or, where a pixel has no kept
+/// neighbour, are empty.
+///
+/// The kept neighbours of a pixel lie side by side in each row of the coarse grid, so a row is stored as runs of
+/// consecutive columns: one pair of indices a run instead of one index an entry.
+#[derive(Debug, Clone)]
+pub struct Prolongation {
+    n_coarse: usize,
+    /// Where the runs of a fine pixel start, and one past the last.
+    offsets: Vec<usize>,
+    runs: Vec<Run>,
+    /// Entries, run after run.
+    weights: Vec<f64>,
+}
+
+/// Consecutive columns of a row, from `column` on; their weights start at `position`.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    column: u32,
+    len: u32,
+    position: usize,
+}
+
+impl Prolongation {
+    /// How many fine pixels.
+    pub fn n_fine(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many kept pixels.
+    pub fn n_coarse(&self) -> usize {
+        self.n_coarse
+    }
+
+    /// How many entries are stored.
+    pub fn n_entries(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// B Y for a matrix of `columns` columns, row-major.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per kept pixel.
+    ///
+    /// # Complexity
+    /// O(entries × columns) time.
+    pub fn apply(&self, y: &[f64], columns: usize) -> Result<Vec<f64>> {
+        let expected = self.n_coarse * columns;
+        if y.len() != expected {
+            return Err(Error::ShapeMismatch { what: "the coarse vectors", expected, got: y.len() });
+        }
+        let mut fine = vec![0.0; self.n_fine() * columns];
+        parallel::for_each_chunk(&mut fine, BLOCK * columns, |block, part| {
+            for (k, out) in part.chunks_exact_mut(columns).enumerate() {
+                for (kept, weights) in self.runs(block * BLOCK + k) {
+                    let rows = y[kept.start * columns..kept.end * columns].chunks_exact(columns);
+                    for (row, &w) in rows.zip(weights) {
+                        for (x, &v) in out.iter_mut().zip(row) {
+                            *x += w * v;
+                        }
+                    }
+                }
+            }
+        });
+        Ok(fine)
+    }
+
+    /// The runs of a row, from the first column: which kept pixels, with what weights.
+    #[inline]
+    pub(super) fn runs(
+        &self,
+        fine: usize,
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, &[f64])> + ExactSizeIterator {
+        self.runs[self.offsets[fine]..self.offsets[fine + 1]].iter().map(|run| {
+            let (column, len) = (run.column as usize, run.len as usize);
+            (column..column + len, &self.weights[run.position..run.position + len])
+        })
+    }
+
+    /// C = A[:, K], unscaled: `kept` numbers the kept pixels in increasing order, the others are [`NOT_KEPT`].
+    pub(super) fn columns_of(graph: &Graph, kept: &[u32], n_coarse: usize) -> Self {
+        let n = graph.n_vertices();
+        let blocks = parallel::map(n.div_ceil(BLOCK), |b| {
+            let mut rows = RowBuilder::default();
+            for p in b * BLOCK..((b + 1) * BLOCK).min(n) {
+                rows.begin();
+                // The self-loop comes where the diagonal is in the order of the columns.
+                let own = if kept[p] == NOT_KEPT { 0.0 } else { graph.self_loop(p) };
+                let mut pending = own > 0.0;
+                graph.for_each_neighbor(p, |q, w| {
+                    if pending && q > p {
+                        rows.push(kept[p], own);
+                        pending = false;
+                    }
+                    if kept[q] != NOT_KEPT {
+                        rows.push(kept[q], w);
+                    }
+                });
+                if pending {
+                    rows.push(kept[p], own);
+                }
+            }
+            rows
+        });
+        let mut all = Self {
+            n_coarse,
+            offsets: Vec::with_capacity(n + 1),
+            runs: Vec::with_capacity(blocks.iter().map(|b| b.runs.len()).sum()),
+            weights: Vec::with_capacity(blocks.iter().map(|b| b.weights.len()).sum()),
+        };
+        for block in blocks {
+            let (first_run, first) = (all.runs.len(), all.weights.len());
+            all.offsets.extend(block.starts.iter().map(|start| first_run + start));
+            all.runs.extend(block.runs.iter().map(|r| Run { position: first + r.position, ..*r }));
+            all.weights.extend(block.weights);
+        }
+        all.offsets.push(all.runs.len());
+        all
+    }
+
+    /// diag(factor) times the matrix.
+    pub(super) fn scale_rows(&mut self, factor: &[f64]) {
+        for (fine, &f) in factor.iter().enumerate() {
+            let runs = &self.runs[self.offsets[fine]..self.offsets[fine + 1]];
+            if let (Some(first), Some(last)) = (runs.first(), runs.last()) {
+                let entries = first.position..last.position + last.len as usize;
+                self.weights[entries].iter_mut().for_each(|w| *w *= f);
+            }
+        }
+    }
+}
+
+/// Some consecutive rows on the way to a [`Prolongation`].
+#[derive(Default)]
+struct RowBuilder {
+    /// The first run of each row.
+    starts: Vec<usize>,
+    runs: Vec<Run>,
+    weights: Vec<f64>,
+}
+
+impl RowBuilder {
+    fn begin(&mut self) {
+        self.starts.push(self.runs.len());
+    }
+
+    /// Appends an entry to the row begun last; columns must increase.
+    #[inline]
+    fn push(&mut self, column: u32, weight: f64) {
+        let is_new_row = self.starts.last() == Some(&self.runs.len());
+        match self.runs.last_mut() {
+            Some(run) if !is_new_row && run.column + run.len == column => run.len += 1,
+            _ => self.runs.push(Run { column, len: 1, position: self.weights.len() }),
+        }
+        self.weights.push(weight);
+    }
+}

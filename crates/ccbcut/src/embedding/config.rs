@@ -1,0 +1,271 @@
+//! What may be set for IRRQ, with the paper's values as defaults.
+
+use crate::{
+    error::{Error, Result},
+    graph::{Balance, Graph},
+};
+
+use super::Embedding;
+
+/// Which reading of Algorithm 1: the table in `docs/paper-map.md` sets them side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// To the letter of the paper.
+    #[default]
+    Published,
+    /// As the authors' MATLAB toolbox does it.
+    Released,
+    /// γ = [‖Δy‖² + ε²]^(τ/2−1): the limit keeps the weight w of J_τ, where the published one has w^(τ/2).
+    Weighted,
+}
+
+impl Variant {
+    /// The name used by the command and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Released => "released",
+            Self::Weighted => "weighted",
+        }
+    }
+}
+
+/// How many of the largest differences do not count towards ε (15).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kappa {
+    /// κ̃: mapped to κ with an estimate of the number of cut edges.
+    Fraction(f64),
+    /// κ itself.
+    Count(usize),
+}
+
+/// Where the first weights γ⁽⁰⁾ come from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Start {
+    /// γ⁽⁰⁾ = 1: the first sweep is the τ = 2 solution.
+    #[default]
+    Unit,
+    /// γ⁽⁰⁾ = ‖Δy‖_τ^τ / ‖Δy‖₂² of a given embedding.
+    Ratio(Embedding),
+    /// γ⁽⁰⁾ = [w‖Δy‖₂² + 1]^(τ/2−1) of a given embedding.
+    Smoothed(Embedding),
+}
+
+/// IRRQ: iteratively reweighted Rayleigh quotient minimisation (Algorithm 1).
+///
+/// ```
+/// use ccbcut::{graph::gallery, Irrq, Kappa};
+/// let graph = gallery::planted(&[20, 20], 0.6, 0.02, 1);
+/// let fit = Irrq::new(1.0).n_components(1).kappa(Kappa::Fraction(1e-4)).fit(&graph)?;
+/// assert_eq!(fit.embedding.n_vertices(), 40);
+/// # Ok::<(), ccbcut::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Irrq {
+    pub(super) tau: f64,
+    pub(super) n_components: usize,
+    pub(super) balance: Balance,
+    pub(super) kappa: Kappa,
+    pub(super) variant: Variant,
+    pub(super) start: Start,
+    pub(super) n_clusters: Option<usize>,
+    pub(super) min_iterations: Option<usize>,
+    pub(super) max_iterations: usize,
+    pub(super) tol: f64,
+    pub(super) eigen_tol: f64,
+    pub(super) floor_decades: f64,
+    pub(super) rotate: bool,
+    pub(super) seed: u64,
+}
+
+impl Irrq {
+    /// The paper's settings for a τ in (0, 2].
+    pub fn new(tau: f64) -> Self {
+        Self {
+            tau,
+            n_components: 1,
+            balance: Balance::Normalized,
+            kappa: Kappa::Fraction(1e-4),
+            variant: Variant::Published,
+            start: Start::Unit,
+            n_clusters: None,
+            min_iterations: None,
+            max_iterations: 50,
+            tol: 0.01,
+            eigen_tol: 1e-6,
+            floor_decades: 10.0,
+            rotate: false,
+            seed: 0,
+        }
+    }
+
+    /// Columns of the embedding.
+    #[must_use]
+    pub fn n_components(mut self, n_components: usize) -> Self {
+        self.n_components = n_components;
+        self
+    }
+
+    /// π: what part sizes are measured in.
+    #[must_use]
+    pub fn balance(mut self, balance: Balance) -> Self {
+        self.balance = balance;
+        self
+    }
+
+    /// κ̃ or κ. The paper uses κ̃ = 10⁻⁴ for Lab affinities and 0.2 for mPb and PMI.
+    #[must_use]
+    pub fn kappa(mut self, kappa: Kappa) -> Self {
+        self.kappa = kappa;
+        self
+    }
+
+    /// Which reading of Algorithm 1.
+    #[must_use]
+    pub fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// The first weights.
+    #[must_use]
+    pub fn start(mut self, start: Start) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// Clusters of the k-means that estimates the number of cut edges; by default the number of columns (2 for one
+    /// column), one more in the released variant.
+    #[must_use]
+    pub fn n_clusters(mut self, n_clusters: usize) -> Self {
+        self.n_clusters = Some(n_clusters);
+        self
+    }
+
+    /// Sweeps before the stop rule is asked; by default 1, in the released variant 5 (normalized) or 2 (ratio).
+    #[must_use]
+    pub fn min_iterations(mut self, min_iterations: usize) -> Self {
+        self.min_iterations = Some(min_iterations);
+        self
+    }
+
+    /// Sweeps at most.
+    #[must_use]
+    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
+        self.max_iterations = max_iterations;
+        self
+    }
+
+    /// Relative change of the cost at which the sweeps end.
+    #[must_use]
+    pub fn tol(mut self, tol: f64) -> Self {
+        self.tol = tol;
+        self
+    }
+
+    /// Accuracy of each eigenproblem, ‖A⁺(Ax − λx)‖.
+    #[must_use]
+    pub fn eigen_tol(mut self, eigen_tol: f64) -> Self {
+        self.eigen_tol = eigen_tol;
+        self
+    }
+
+    /// Decades that γ may span before ε stops shrinking; 0 means no floor. The floor is
+    /// max r · 10^(−decades/(2−τ)), fixed after the first sweep.
+    #[must_use]
+    pub fn epsilon_floor(mut self, decades: f64) -> Self {
+        self.floor_decades = decades;
+        self
+    }
+
+    /// Whether to end with the rotation H that lowers J_τ.
+    #[must_use]
+    pub fn rotate(mut self, rotate: bool) -> Self {
+        self.rotate = rotate;
+        self
+    }
+
+    /// Seed of everything random.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks everything once.
+    pub(super) fn validate(&self, graph: &Graph) -> Result<()> {
+        if !(self.tau > 0.0 && self.tau <= 2.0) {
+            return Err(Error::TauOutOfRange { tau: self.tau, expected: "an embedding needs 0 < tau <= 2" });
+        }
+        let invalid = |name, value, expected| Err(Error::InvalidParameter { name, value, expected });
+        let n = graph.n_vertices();
+        if self.n_components == 0 || self.n_components >= n.max(1) {
+            let expected = "at least 1 and below the number of vertices";
+            return invalid("the number of components", self.n_components as f64, expected);
+        }
+        if let Kappa::Fraction(f) = self.kappa
+            && !(0.0..=1.0).contains(&f)
+        {
+            return invalid("kappa", f, "between 0 and 1");
+        }
+        if self.max_iterations == 0 {
+            return invalid("the sweep limit", 0.0, "at least 1");
+        }
+        if !(self.tol >= 0.0 && self.tol.is_finite()) {
+            return invalid("tol", self.tol, "finite and not negative");
+        }
+        if !(self.eigen_tol >= 1e-14 && self.eigen_tol < 1.0) {
+            return invalid("the eigensolver's tolerance", self.eigen_tol, "between 1e-14 and 1");
+        }
+        if !(self.floor_decades >= 0.0 && self.floor_decades.is_finite()) {
+            return invalid("the epsilon floor", self.floor_decades, "finite and not negative");
+        }
+        match &self.start {
+            Start::Ratio(e) | Start::Smoothed(e) if e.n_vertices() != n => {
+                Err(Error::ShapeMismatch { what: "the start embedding", expected: n, got: e.n_vertices() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Clusters for the estimate of cut edges.
+    pub(super) fn clusters(&self) -> usize {
+        let default = match self.variant {
+            Variant::Released => self.n_components + 1,
+            Variant::Published | Variant::Weighted => self.n_components.max(2),
+        };
+        self.n_clusters.unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::gallery;
+
+    fn error(irrq: Irrq) -> Error {
+        irrq.fit(&gallery::path(10)).unwrap_err()
+    }
+
+    #[test]
+    fn every_invalid_parameter_is_named() {
+        for tau in [0.0, -1.0, 2.1, f64::NAN, f64::INFINITY] {
+            assert!(matches!(error(Irrq::new(tau)), Error::TauOutOfRange { .. }));
+        }
+        let parameter = |irrq| match error(irrq) {
+            Error::InvalidParameter { name, .. } => name,
+            other => panic!("{other}"),
+        };
+        let base = || Irrq::new(1.0);
+        assert_eq!(parameter(base().n_components(0)), "the number of components");
+        assert_eq!(parameter(base().n_components(10)), "the number of components");
+        assert_eq!(parameter(base().kappa(Kappa::Fraction(1.5))), "kappa");
+        assert_eq!(parameter(base().kappa(Kappa::Fraction(f64::NAN))), "kappa");
+        assert_eq!(parameter(base().max_iterations(0)), "the sweep limit");
+        assert_eq!(parameter(base().tol(f64::NAN)), "tol");
+        assert_eq!(parameter(base().eigen_tol(0.0)), "the eigensolver's tolerance");
+        assert_eq!(parameter(base().epsilon_floor(-1.0)), "the epsilon floor");
+        let short = Embedding::new(2, 1, vec![0.0, 1.0]).unwrap();
+        assert!(matches!(error(base().start(Start::Ratio(short))), Error::ShapeMismatch { .. }));
+    }
+}

@@ -1,0 +1,205 @@
+//! Algorithm 1: (a) solve for Y, (b) shrink ε, (c) reweight; repeat until the cost settles.
+
+use std::{ops::ControlFlow, time::Instant};
+
+use crate::{error::Result, graph::Graph};
+
+use super::{
+    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate,
+    spectrum::{EigenParams, Spectrum},
+};
+
+/// What [`Irrq::fit`] returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IrrqFit {
+    /// Y, with YᵀΠY = I and YᵀΠ1 = 0.
+    pub embedding: Embedding,
+    /// What happened.
+    pub trace: Trace,
+}
+
+impl Irrq {
+    /// Embeds the vertices of a graph.
+    ///
+    /// # Errors
+    /// Parameters out of range, balance weights that do not fit, or
+    /// [`Error::EigenNotConverged`](crate::Error::EigenNotConverged).
+    ///
+    /// # Complexity
+    /// Per sweep one factorisation, a few block solves, and O(|E| k).
+    pub fn fit(&self, graph: &Graph) -> Result<IrrqFit> {
+        self.fit_with(graph, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Embeds, telling `observer` about each sweep; on `Break` the embedding so far is returned.
+    ///
+    /// # Errors
+    /// As [`Irrq::fit`].
+    pub fn fit_with(
+        &self,
+        graph: &Graph,
+        observer: &mut dyn FnMut(&Iteration) -> ControlFlow<()>,
+    ) -> Result<IrrqFit> {
+        self.validate(graph)?;
+        let pi = self.balance.weights(graph)?;
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        let n = graph.n_vertices() as f64;
+        let spectrum = Spectrum::analyze(graph);
+        let eigen = EigenParams { n_pairs: self.n_components, tol: self.eigen_tol, seed: self.seed };
+
+        let mut weighted = self.first_weights(graph);
+        let mut epsilon: f64 = 1.0;
+        let mut warm: Option<Vec<f64>> = None;
+        let mut previous: Option<Embedding> = None;
+        let mut trace = Trace {
+            iterations: Vec::new(),
+            stop_reason: StopReason::MaxIterations,
+            kappa: 0,
+            epsilon_floor: 0.0,
+        };
+        loop {
+            let clock = Instant::now();
+            // (a) Y ← argmin J₂^Γ(Y) subject to YᵀΠY = I, YᵀΠ1 = 0
+            let pairs =
+                spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
+            let y = Embedding::from_scaled_columns(&pairs.vectors, &scale);
+
+            // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
+            let is_first = trace.iterations.is_empty();
+            if is_first {
+                trace.kappa = self.resolve_kappa(graph, &y)?;
+            }
+            epsilon = self.shrink(epsilon, n, graph, &y, is_first, &mut trace);
+
+            let f = match self.variant {
+                Variant::Weighted => objective::f_weighted(graph, &y, self.tau, epsilon),
+                _ => objective::f_published(graph, &y, self.tau, epsilon),
+            };
+            trace.iterations.push(Iteration {
+                sweep: trace.iterations.len() + 1,
+                epsilon,
+                f,
+                j_tau: objective::j_tau(graph, &y, self.tau),
+                j2: 2.0 * pairs.values.iter().sum::<f64>(),
+                eigenvalues: pairs.values,
+                residual: pairs.residual,
+                solver_steps: pairs.steps,
+                ms: clock.elapsed().as_secs_f64() * 1e3,
+            });
+            let interrupted = observer(&trace.iterations[trace.iterations.len() - 1]).is_break();
+            if let Some(reason) = self.stop_reason(&trace.iterations, epsilon, interrupted) {
+                trace.stop_reason = reason;
+                let settled = !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted);
+                let last =
+                    if self.variant == Variant::Released && settled { previous.unwrap_or(y) } else { y };
+                let embedding = if self.rotate { rotate::lower_j_tau(graph, &last, self.tau) } else { last };
+                return Ok(IrrqFit { embedding, trace });
+            }
+
+            // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
+            weighted = Some(reweight::reweighted(graph, &y, self.variant, self.tau, epsilon));
+            previous = Some(y);
+            warm = Some(pairs.vectors);
+        }
+    }
+
+    /// W∘Γ⁽⁰⁾, or nothing for unit weights.
+    fn first_weights(&self, graph: &Graph) -> Option<Graph> {
+        if self.tau == 2.0 {
+            return None;
+        }
+        match &self.start {
+            Start::Unit => None,
+            Start::Ratio(y) => Some(reweight::ratio_weights(graph, y, self.tau)),
+            Start::Smoothed(y) => Some(reweight::reweighted(graph, y, self.variant, self.tau, 1.0)),
+        }
+    }
+
+    /// κ, with θ̂ from a k-means clustering of the initial embedding.
+    fn resolve_kappa(&self, graph: &Graph, first: &Embedding) -> Result<usize> {
+        if let super::Kappa::Count(count) = self.kappa {
+            return Ok(count);
+        }
+        if self.tau == 2.0 {
+            return Ok(2 * graph.n_edges());
+        }
+        let initial = match &self.start {
+            Start::Unit => first,
+            Start::Ratio(y) | Start::Smoothed(y) => y,
+        };
+        let cut = kappa::cut_edges_estimate(graph, initial, self.clusters(), self.seed)?;
+        Ok(kappa::resolve(self.kappa, self.variant, graph.n_edges(), cut))
+    }
+
+    /// Step (b).
+    fn shrink(
+        &self,
+        epsilon: f64,
+        n: f64,
+        graph: &Graph,
+        y: &Embedding,
+        is_first: bool,
+        trace: &mut Trace,
+    ) -> f64 {
+        let r = reweight::differences(graph, y, self.variant);
+        if self.variant == Variant::Released {
+            // The toolbox solves τ = 2 first and reweights once with ε = 1.
+            let solves_plain = is_first && self.start == Start::Unit;
+            return if solves_plain {
+                epsilon
+            } else {
+                epsilon.min(reweight::nth_largest(r, trace.kappa, self.variant))
+            };
+        }
+        if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
+            let largest = r.iter().copied().fold(0.0, f64::max);
+            trace.epsilon_floor = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+        }
+        let shrunk = reweight::nth_largest(r, trace.kappa, self.variant) / n;
+        epsilon.min(shrunk.max(trace.epsilon_floor))
+    }
+
+    fn stop_reason(&self, iterations: &[Iteration], epsilon: f64, interrupted: bool) -> Option<StopReason> {
+        let m = iterations.len();
+        if self.tau == 2.0 {
+            return Some(StopReason::SingleSolve);
+        }
+        if interrupted {
+            return Some(StopReason::Interrupted);
+        }
+        let vanished =
+            if self.variant == Variant::Released { epsilon <= f64::EPSILON } else { epsilon <= 0.0 };
+        if vanished {
+            return Some(StopReason::EpsilonVanished);
+        }
+        let settled = match self.variant {
+            Variant::Released => self.released_stop(iterations),
+            _ if m > self.min_iterations.unwrap_or(1).max(1) => {
+                let (before, now) = (iterations[m - 2].f, iterations[m - 1].f);
+                ((before - now).abs() <= self.tol * before.abs()).then_some(StopReason::Converged)
+            }
+            _ => None,
+        };
+        settled.or((m >= self.max_iterations).then_some(StopReason::MaxIterations))
+    }
+
+    /// The toolbox's rule on J_τ; its sweeps are counted after the τ = 2 solution.
+    fn released_stop(&self, iterations: &[Iteration]) -> Option<StopReason> {
+        let m = iterations.len() - 1;
+        let normalized = self.balance != crate::graph::Balance::Ratio;
+        let least = self.min_iterations.unwrap_or(if normalized { 5 } else { 2 });
+        if m <= least || m < 2 {
+            return None;
+        }
+        let j = |back: usize| iterations[m - back].j_tau;
+        if j(0) > j(1) {
+            Some(StopReason::CostRose)
+        } else if (j(1) - j(0)).abs() < self.tol * j(1) {
+            Some(StopReason::Converged)
+        } else if j(0) - 2.0 * j(1) + j(2) > 0.08 * iterations[0].j_tau {
+            Some(StopReason::CostBent)
+        } else {
+            None
+        }
+    }
+}

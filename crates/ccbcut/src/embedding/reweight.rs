@@ -1,0 +1,86 @@
+//! Steps (b) and (c) of Algorithm 1: ε from the (κ + 1)-th largest difference, γ from ε.
+
+use crate::graph::Graph;
+
+use super::{Embedding, Variant, objective::HalfPower};
+
+/// r of an edge: what ε is taken from.
+fn difference(variant: Variant, w: f64, squared_distance: f64) -> f64 {
+    match variant {
+        Variant::Published => (w * squared_distance).sqrt(),
+        Variant::Released => w * squared_distance.sqrt(),
+        Variant::Weighted => squared_distance.sqrt(),
+    }
+}
+
+/// The differences r over the edges, each once.
+pub(super) fn differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> Vec<f64> {
+    graph.map_edges(|i, j, w| difference(variant, w, embedding.squared_distance(i, j)))
+}
+
+/// r_(κ+1), the (κ + 1)-th largest difference: over ordered pairs, where every edge counts twice, or over edges.
+/// Zero when there are not that many: all other pairs have w = 0.
+pub(super) fn nth_largest(mut differences: Vec<f64>, kappa: usize, variant: Variant) -> f64 {
+    let index = if variant == Variant::Released { kappa } else { kappa / 2 };
+    if index >= differences.len() {
+        return 0.0;
+    }
+    *differences.select_nth_unstable_by(index, |a, b| b.total_cmp(a)).1
+}
+
+/// W∘Γ with γ of (14) in the given variant.
+pub(super) fn reweighted(
+    graph: &Graph,
+    embedding: &Embedding,
+    variant: Variant,
+    tau: f64,
+    epsilon: f64,
+) -> Graph {
+    let power = HalfPower::new(2.0 - tau);
+    let epsilon2 = epsilon * epsilon;
+    let gamma = |w: f64, squared: f64| match variant {
+        Variant::Published | Variant::Released => 1.0 / power.of(w * squared + epsilon2),
+        Variant::Weighted => 1.0 / power.of(squared + epsilon2),
+    };
+    let mean = if variant == Variant::Released && graph.n_edges() > 0 {
+        graph.sum_edges(|i, j, w| gamma(w, embedding.squared_distance(i, j))) / graph.n_edges() as f64
+    } else {
+        1.0
+    };
+    graph.map_weights(|i, j, w| w * gamma(w, embedding.squared_distance(i, j)) / mean)
+}
+
+/// W∘Γ⁽⁰⁾ with γ⁽⁰⁾ = ‖Δy‖_τ^τ / ‖Δy‖₂² for a given embedding; differences below 10⁻⁸ of the largest count as that.
+pub(super) fn ratio_weights(graph: &Graph, embedding: &Embedding, tau: f64) -> Graph {
+    let power = HalfPower::new(tau);
+    let largest = graph.map_edges(|i, j, _| embedding.squared_distance(i, j)).into_iter().fold(0.0, f64::max);
+    let floor = 1e-16 * largest;
+    graph.map_weights(|i, j, w| {
+        let squared = embedding.squared_distance(i, j);
+        if largest == 0.0 {
+            return w;
+        }
+        if squared <= floor {
+            return w * power.of(floor) / floor;
+        }
+        let (a, b) = (embedding.row(i), embedding.row(j));
+        w * a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum::<f64>() / squared
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_largest_counts_ordered_pairs_or_edges() {
+        let r = vec![5.0, 1.0, 4.0, 2.0, 3.0];
+        // Ordered pairs, decreasing: 5 5 4 4 3 3 2 2 1 1.
+        let expected = [5.0, 5.0, 4.0, 4.0, 3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 0.0];
+        for (kappa, &value) in expected.iter().enumerate() {
+            assert_eq!(nth_largest(r.clone(), kappa, Variant::Published), value);
+        }
+        assert_eq!(nth_largest(r.clone(), 1, Variant::Released), 4.0);
+        assert_eq!(nth_largest(r, 5, Variant::Released), 0.0);
+    }
+}

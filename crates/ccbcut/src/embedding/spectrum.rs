@@ -1,0 +1,392 @@
+//! The smallest nontrivial eigenpairs of Π^-½ L̂ Π^-½: a solver that does not fail.
+//!
+//! Connected components are found before any eigensolver is asked: c of them give c − 1 eigenvectors of eigenvalue
+//! zero in closed form, and the rest is solved component by component. A connected piece goes through a chain, each
+//! link judged by ‖A⁺(Ax − λx)‖: block Davidson with a single-precision factor, the same in double precision, a
+//! dense solver, and at the end the dense solver of high relative accuracy, which needs no judge.
+
+use crate::{
+    error::{Error, Result},
+    graph::Graph,
+    linalg::{
+        cholesky::{Factor, Scalar, Symbolic},
+        davidson::{self, Outcome},
+        dense, dot, norm,
+        orthonormalize::project_out,
+    },
+};
+
+/// Up to this many vertices every eigenpair is found densely with high relative accuracy.
+const DENSE_LIMIT: usize = 48;
+
+/// The largest piece that the dense end of the chain will take.
+const DENSE_MAX: usize = 6000;
+
+/// A factorisation above these is not attempted.
+const MAX_FLOPS: f64 = 8e12;
+const MAX_ENTRIES: f64 = 8e8;
+
+/// Single precision is not tried when the weights span more than this.
+const SINGLE_PRECISION_SPAN: f64 = 1e22;
+
+/// What may be asked of the eigensolver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EigenParams {
+    /// How many nontrivial eigenpairs.
+    pub n_pairs: usize,
+    /// Largest accepted ‖A⁺(Ax − λx)‖, default 10⁻⁶.
+    pub tol: f64,
+    /// Seed of the random start.
+    pub seed: u64,
+}
+
+impl EigenParams {
+    /// Default tolerance and seed.
+    pub fn new(n_pairs: usize) -> Self {
+        Self { n_pairs, tol: 1e-6, seed: 0 }
+    }
+}
+
+/// Eigenpairs in the coordinates x = Π^½ y.
+#[derive(Debug, Clone)]
+pub struct Eigenpairs {
+    /// Eigenvalues, increasing.
+    pub values: Vec<f64>,
+    /// Orthonormal eigenvectors, one after the other.
+    pub vectors: Vec<f64>,
+    /// The largest ‖A⁺(Ax − λx)‖.
+    pub residual: f64,
+    /// Steps taken by the iterative solvers.
+    pub steps: usize,
+}
+
+/// The structure of a graph's eigenproblems, found once and used for every reweighting of its edges.
+#[derive(Debug)]
+pub struct Spectrum {
+    n: usize,
+    pieces: Vec<Piece>,
+}
+
+/// One connected component.
+#[derive(Debug)]
+struct Piece {
+    vertices: Vec<u32>,
+    /// `None` when dense solves are cheaper, or a factorisation would be too large.
+    symbolic: Option<Symbolic>,
+}
+
+impl Spectrum {
+    /// Finds the components of a graph and analyses each.
+    pub fn analyze(graph: &Graph) -> Self {
+        let components = graph.components();
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); components.n_segments()];
+        for (v, &c) in components.as_slice().iter().enumerate() {
+            members[c as usize].push(v as u32);
+        }
+        let whole = members.len() == 1;
+        let pieces = members.into_iter().map(|vertices| {
+            let symbolic = if vertices.len() <= DENSE_LIMIT {
+                None
+            } else if whole {
+                Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)
+            } else {
+                Symbolic::analyze(&graph.induced(&vertices), MAX_FLOPS, MAX_ENTRIES)
+            };
+            Piece { vertices, symbolic }
+        });
+        Self { n: graph.n_vertices(), pieces: pieces.collect() }
+    }
+
+    /// How many connected components.
+    pub fn n_components(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// The smallest nontrivial eigenpairs of Π^-½ L Π^-½ for a graph with the analysed pattern.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when more than n − 1 pairs are asked for, [`Error::EigenNotConverged`] when
+    /// every link of the chain failed.
+    pub fn smallest(
+        &self,
+        graph: &Graph,
+        pi: &[f64],
+        params: &EigenParams,
+        start: Option<&[f64]>,
+    ) -> Result<Eigenpairs> {
+        if params.n_pairs >= self.n.max(1) {
+            return Err(Error::InvalidParameter {
+                name: "the number of components",
+                value: params.n_pairs as f64,
+                expected: "below the number of vertices",
+            });
+        }
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        let mut zero = self.null_vectors(pi, params.n_pairs);
+        let n_zero = zero.len() / self.n.max(1);
+        let remaining = params.n_pairs - n_zero;
+        let mut found: Vec<(f64, usize, Vec<f64>)> = Vec::new();
+        let (mut residual, mut steps): (f64, usize) = (0.0, 0);
+        if remaining > 0 {
+            for (p, piece) in self.pieces.iter().enumerate() {
+                let part = self.solve_piece(piece, graph, &scale, remaining, params, start)?;
+                residual = residual.max(part.residual);
+                steps += part.steps;
+                let size = piece.vertices.len();
+                for (value, column) in part.values.iter().zip(part.vectors.chunks_exact(size)) {
+                    found.push((*value, p, column.to_vec()));
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut values = vec![0.0; n_zero];
+        for (value, p, column) in found.into_iter().take(remaining) {
+            values.push(value);
+            let first = zero.len();
+            zero.resize(first + self.n, 0.0);
+            for (&v, x) in self.pieces[p].vertices.iter().zip(column) {
+                zero[first + v as usize] = x;
+            }
+        }
+        Ok(Eigenpairs { values, vectors: zero, residual, steps })
+    }
+
+    /// Orthonormal combinations of the components' indicators, orthogonal to the trivial vector: each column sets
+    /// one component against all larger ones.
+    fn null_vectors(&self, pi: &[f64], limit: usize) -> Vec<f64> {
+        let mass: Vec<f64> =
+            self.pieces.iter().map(|p| p.vertices.iter().map(|&v| pi[v as usize]).sum()).collect();
+        let mut order: Vec<usize> = (0..self.pieces.len()).collect();
+        order.sort_by(|&a, &b| mass[b].total_cmp(&mass[a]).then(a.cmp(&b)));
+        let mut columns = Vec::new();
+        let mut total = order.first().map_or(0.0, |&p| mass[p]);
+        for j in 1..order.len().min(limit + 1) {
+            let (own, all) = (mass[order[j]], total + mass[order[j]]);
+            let (inside, outside) = ((own / (total * all)).sqrt(), -(total / (own * all)).sqrt());
+            let first = columns.len();
+            columns.resize(first + self.n, 0.0);
+            for (&p, height) in order[..j].iter().zip(std::iter::repeat(inside)).chain([(&order[j], outside)])
+            {
+                for &v in &self.pieces[p].vertices {
+                    columns[first + v as usize] = height * pi[v as usize].sqrt();
+                }
+            }
+            total = all;
+        }
+        columns
+    }
+
+    fn solve_piece(
+        &self,
+        piece: &Piece,
+        graph: &Graph,
+        scale: &[f64],
+        wanted: usize,
+        params: &EigenParams,
+        start: Option<&[f64]>,
+    ) -> Result<Eigenpairs> {
+        let size = piece.vertices.len();
+        let wanted = wanted.min(size - 1);
+        if wanted == 0 {
+            return Ok(Eigenpairs { values: Vec::new(), vectors: Vec::new(), residual: 0.0, steps: 0 });
+        }
+        let params = EigenParams { n_pairs: wanted, ..*params };
+        if size == self.n {
+            return Connected { graph, scale, symbolic: piece.symbolic.as_ref() }
+                .solve(&params, start.unwrap_or(&[]));
+        }
+        let pick = |from: &[f64]| -> Vec<f64> { piece.vertices.iter().map(|&v| from[v as usize]).collect() };
+        let guess: Vec<f64> = start.map_or(Vec::new(), |s| s.chunks_exact(self.n).flat_map(pick).collect());
+        let (sub, scale) = (graph.induced(&piece.vertices), pick(scale));
+        Connected { graph: &sub, scale: &scale, symbolic: piece.symbolic.as_ref() }.solve(&params, &guess)
+    }
+}
+
+/// One connected eigenproblem.
+struct Connected<'a> {
+    graph: &'a Graph,
+    /// π^-½
+    scale: &'a [f64],
+    symbolic: Option<&'a Symbolic>,
+}
+
+impl Connected<'_> {
+    fn solve(&self, params: &EigenParams, start: &[f64]) -> Result<Eigenpairs> {
+        let n = self.graph.n_vertices();
+        if n <= DENSE_LIMIT {
+            return Ok(self.dense_relative(params.n_pairs, 0));
+        }
+        let mut best: Option<Outcome> = None;
+        if 3 * params.n_pairs < n {
+            let mut attempts: Vec<&dyn Fn() -> Option<Outcome>> = Vec::new();
+            let (single, double, free);
+            single = || self.davidson_factored::<f32>(params, start);
+            double = || self.davidson_factored::<f64>(params, start);
+            free = || Some(self.davidson_free(params, start));
+            if self.symbolic.is_some() {
+                if self.weight_span() < SINGLE_PRECISION_SPAN {
+                    attempts.push(&single);
+                }
+                attempts.push(&double);
+            } else {
+                attempts.push(&free);
+            }
+            for attempt in attempts {
+                if let Some(outcome) = attempt() {
+                    if outcome.residual <= params.tol {
+                        return Ok(finished(outcome));
+                    }
+                    let better = best.as_ref().is_none_or(|b| outcome.residual < b.residual);
+                    best = if better { Some(outcome) } else { best };
+                }
+            }
+        }
+        let steps = best.as_ref().map_or(0, |b| b.steps);
+        if n > DENSE_MAX {
+            let residual = best.map_or(f64::INFINITY, |b| b.residual);
+            return Err(Error::EigenNotConverged { iterations: steps, residual, tol: params.tol });
+        }
+        Ok(self.dense_checked(params).unwrap_or_else(|| self.dense_relative(params.n_pairs, steps)))
+    }
+
+    fn null(&self) -> Vec<f64> {
+        let mut q: Vec<f64> = self.scale.iter().map(|s| 1.0 / s).collect();
+        let length = norm(&q);
+        q.iter_mut().for_each(|v| *v /= length);
+        q
+    }
+
+    fn weight_span(&self) -> f64 {
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        self.graph.for_each_edge(|_, _, w| (low, high) = (low.min(w), high.max(w)));
+        high / low
+    }
+
+    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation.
+    fn through<T: Scalar>(&self, factor: &Factor<'_, T>, q: &[f64], r: &[f64], t: &mut [f64]) {
+        let n = self.scale.len();
+        let rhs: Vec<f64> =
+            r.chunks_exact(n).flat_map(|r| r.iter().zip(self.scale).map(|(r, s)| r / s)).collect();
+        factor.solve(&rhs, t);
+        for column in t.chunks_exact_mut(n) {
+            // Centre before scaling: the ground vertex may lie far below everything else.
+            let (mut mass, mut moment) = (0.0, 0.0);
+            for (x, s) in column.iter().zip(self.scale) {
+                mass += 1.0 / (s * s);
+                moment += x / (s * s);
+            }
+            let mean = moment / mass;
+            column.iter_mut().zip(self.scale).for_each(|(x, s)| *x = (*x - mean) / s);
+            project_out(q, column);
+        }
+    }
+
+    fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
+        let factor = Factor::<T>::new(self.symbolic?, self.graph);
+        let q = self.null();
+        let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
+        Some(self.davidson(&inverse, &q, params, start, 60))
+    }
+
+    /// Without a factorisation: every product with A⁺ by conjugate gradients.
+    fn davidson_free(&self, params: &EigenParams, start: &[f64]) -> Outcome {
+        let n = self.scale.len();
+        let q = self.null();
+        let inverse = |r: &[f64], t: &mut [f64]| {
+            for (r, t) in r.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
+                self.conjugate_gradients(&q, r, t);
+            }
+        };
+        self.davidson(&inverse, &q, params, start, 40)
+    }
+
+    fn davidson(
+        &self,
+        inverse: &dyn Fn(&[f64], &mut [f64]),
+        q: &[f64],
+        params: &EigenParams,
+        start: &[f64],
+        max_steps: usize,
+    ) -> Outcome {
+        let operator = self.graph.laplacian().scaled(self.scale);
+        let (n_pairs, tol, seed) = (params.n_pairs, params.tol, params.seed);
+        let settings = davidson::Params { n_pairs, tol, max_steps, seed };
+        davidson::smallest(&operator, inverse, q, start, &settings)
+    }
+
+    fn conjugate_gradients(&self, q: &[f64], b: &[f64], x: &mut [f64]) {
+        use crate::linalg::{LinearOperator, axpy};
+        let n = b.len();
+        let operator = self.graph.laplacian().scaled(self.scale);
+        let jacobi: Vec<f64> = (0..n)
+            .map(|i| (self.graph.degrees()[i] - self.graph.self_loop(i)) * self.scale[i] * self.scale[i])
+            .collect();
+        let precondition = |r: &[f64]| -> Vec<f64> {
+            let mut z: Vec<f64> = r.iter().zip(&jacobi).map(|(r, d)| r / d).collect();
+            project_out(q, &mut z);
+            z
+        };
+        x.fill(0.0);
+        let mut r = b.to_vec();
+        let mut z = precondition(&r);
+        let mut p = z.clone();
+        let mut rz = dot(&r, &z);
+        let target = 1e-5 * rz.sqrt();
+        let mut ap = vec![0.0; n];
+        for _ in 0..20_000 {
+            if rz.sqrt() <= target {
+                break;
+            }
+            operator.apply(&p, &mut ap);
+            let step = rz / dot(&p, &ap);
+            if !step.is_finite() {
+                break;
+            }
+            axpy(step, &p, x);
+            axpy(-step, &ap, &mut r);
+            z = precondition(&r);
+            let next = dot(&r, &z);
+            let beta = next / rz;
+            p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + beta * *p);
+            rz = next;
+        }
+        project_out(q, x);
+    }
+
+    fn dense_relative(&self, wanted: usize, steps: usize) -> Eigenpairs {
+        let n = self.scale.len();
+        let (mut values, mut vectors) = dense::laplacian_eigen(self.graph, self.scale);
+        values.truncate(wanted);
+        vectors.truncate(wanted * n);
+        Eigenpairs { values, vectors, residual: f64::EPSILON * n as f64, steps }
+    }
+
+    /// The standard dense solver, accepted only when every pair passes the same test as an iterative solution.
+    fn dense_checked(&self, params: &EigenParams) -> Option<Eigenpairs> {
+        use crate::linalg::{LinearOperator, axpy};
+        let n = self.scale.len();
+        let factor = Factor::<f64>::new(self.symbolic?, self.graph);
+        let (mut values, mut vectors) = dense::laplacian_eigen_absolute(self.graph, self.scale)?;
+        values.truncate(params.n_pairs);
+        vectors.truncate(params.n_pairs * n);
+        let q = self.null();
+        let operator = self.graph.laplacian().scaled(self.scale);
+        let mut residuals = vec![0.0; vectors.len()];
+        operator.apply_block(&vectors, &mut residuals);
+        for ((x, r), value) in
+            vectors.chunks_exact(n).zip(residuals.chunks_exact_mut(n)).zip(values.iter_mut())
+        {
+            *value = dot(x, r);
+            axpy(-*value, x, r);
+        }
+        let mut mapped = vec![0.0; vectors.len()];
+        self.through(&factor, &q, &residuals, &mut mapped);
+        let residual = mapped.chunks_exact(n).map(norm).fold(0.0, f64::max);
+        (residual <= params.tol).then_some(Eigenpairs { values, vectors, residual, steps: 0 })
+    }
+}
+
+fn finished(outcome: Outcome) -> Eigenpairs {
+    let Outcome { values, vectors, residual, steps } = outcome;
+    Eigenpairs { values, vectors, residual, steps }
+}

@@ -1,0 +1,247 @@
+//! Elimination orders, cut into blocks: nested dissection by breadth-first levels, and plain bands.
+
+/// Widest block: columns that are eliminated together.
+pub(super) const BLOCK: usize = 64;
+
+/// Deepest recursion of the dissection; below it the rest is ordered by levels.
+const MAX_DEPTH: usize = 48;
+
+/// The pattern of one connected graph.
+pub(super) struct Pattern<'a> {
+    pub(super) offsets: &'a [usize],
+    pub(super) targets: &'a [u32],
+}
+
+impl Pattern<'_> {
+    pub(super) fn n(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub(super) fn row(&self, v: u32) -> &[u32] {
+        &self.targets[self.offsets[v as usize]..self.offsets[v as usize + 1]]
+    }
+}
+
+/// Vertices in the order of elimination, and where each block starts in it (the end included).
+pub(super) struct Ordering {
+    pub(super) order: Vec<u32>,
+    pub(super) starts: Vec<usize>,
+}
+
+impl Ordering {
+    /// Blocks of consecutive vertices in a given order: a band matrix.
+    pub(super) fn band(order: Vec<u32>) -> Self {
+        let mut starts: Vec<usize> = (0..order.len()).step_by(BLOCK).collect();
+        starts.push(order.len());
+        Self { order, starts }
+    }
+
+    /// The order in which the vertices are numbered.
+    pub(super) fn natural(pattern: &Pattern<'_>) -> Self {
+        Self::band((0..pattern.n() as u32).collect())
+    }
+
+    /// Breadth-first from a far corner, reversed (Cuthill and McKee): a narrow band for long, thin graphs.
+    pub(super) fn levels(pattern: &Pattern<'_>) -> Self {
+        let mut search = Search::new(pattern);
+        let all: Vec<u32> = (0..pattern.n() as u32).collect();
+        search.claim(&all, 1);
+        let mut order: Vec<u32> = search.far_levels(&all, 1).concat();
+        order.reverse();
+        Self::band(order)
+    }
+
+    /// Nested dissection: a level of a breadth-first search separates what lies before it from what lies behind.
+    pub(super) fn dissection(pattern: &Pattern<'_>) -> Self {
+        let mut search = Search::new(pattern);
+        let mut ordering = Self { order: Vec::with_capacity(pattern.n()), starts: vec![0] };
+        search.dissect((0..pattern.n() as u32).collect(), 0, &mut ordering);
+        ordering
+    }
+
+    fn push_blocks(&mut self, vertices: &[u32]) {
+        for chunk in vertices.chunks(BLOCK) {
+            self.order.extend(chunk);
+            self.starts.push(self.order.len());
+        }
+    }
+}
+
+/// Breadth-first searches inside a subset of the vertices, the subset being marked by a number of its own.
+struct Search<'a> {
+    pattern: &'a Pattern<'a>,
+    part: Vec<u32>,
+    level: Vec<u32>,
+    next_part: u32,
+}
+
+impl<'a> Search<'a> {
+    fn new(pattern: &'a Pattern<'a>) -> Self {
+        let n = pattern.n();
+        Self { pattern, part: vec![0; n], level: vec![u32::MAX; n], next_part: 2 }
+    }
+
+    fn claim(&mut self, vertices: &[u32], part: u32) {
+        for &v in vertices {
+            self.part[v as usize] = part;
+        }
+    }
+
+    /// The levels of a breadth-first search from `root` within a part.
+    fn levels_from(&mut self, root: u32, part: u32) -> Vec<Vec<u32>> {
+        let mut levels = vec![vec![root]];
+        self.level[root as usize] = 0;
+        loop {
+            let depth = levels.len() as u32;
+            let mut next = Vec::new();
+            for &v in &levels[levels.len() - 1] {
+                for &u in self.pattern.row(v) {
+                    let seen = &mut self.level[u as usize];
+                    if self.part[u as usize] == part && *seen == u32::MAX {
+                        *seen = depth;
+                        next.push(u);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            levels.push(next);
+        }
+        for &v in levels.iter().flatten() {
+            self.level[v as usize] = u32::MAX;
+        }
+        levels
+    }
+
+    /// Levels from a vertex that is nearly as far from others as any (George and Liu's pseudo-peripheral vertex).
+    fn far_levels(&mut self, vertices: &[u32], part: u32) -> Vec<Vec<u32>> {
+        let mut levels = self.levels_from(vertices[0], part);
+        for _ in 0..4 {
+            let Some(&root) =
+                levels[levels.len() - 1].iter().min_by_key(|&&v| (self.pattern.row(v).len(), v))
+            else {
+                break;
+            };
+            let again = self.levels_from(root, part);
+            let deeper = again.len() > levels.len();
+            levels = again;
+            if !deeper {
+                break;
+            }
+        }
+        levels
+    }
+
+    fn dissect(&mut self, vertices: Vec<u32>, depth: usize, out: &mut Ordering) {
+        if vertices.len() <= BLOCK {
+            out.push_blocks(&vertices);
+            return;
+        }
+        let part = self.next_part;
+        self.next_part += 1;
+        self.claim(&vertices, part);
+        let levels = self.far_levels(&vertices, part);
+        let reached: usize = levels.iter().map(Vec::len).sum();
+        if reached < vertices.len() {
+            self.split_components(&vertices, part, depth, out);
+            return;
+        }
+        let Some(s) = separator_level(&levels, vertices.len()).filter(|_| depth < MAX_DEPTH) else {
+            out.push_blocks(&levels.concat());
+            return;
+        };
+        // Only the vertices with a neighbour in the next level separate anything.
+        let next_part = self.next_part;
+        self.next_part += 1;
+        self.claim(&levels[s + 1], next_part);
+        let (mut separator, mut before): (Vec<u32>, Vec<u32>) = levels[s]
+            .iter()
+            .partition(|&&v| self.pattern.row(v).iter().any(|&u| self.part[u as usize] == next_part));
+        before.extend(levels[..s].iter().flatten());
+        let mut behind = levels[s + 1..].concat();
+        for set in [&mut before, &mut behind, &mut separator] {
+            set.sort_unstable();
+        }
+        self.dissect(before, depth + 1, out);
+        self.dissect(behind, depth + 1, out);
+        out.push_blocks(&separator);
+    }
+
+    /// Orders the connected pieces one after the other; small ones share blocks.
+    fn split_components(&mut self, vertices: &[u32], part: u32, depth: usize, out: &mut Ordering) {
+        let mut small: Vec<u32> = Vec::new();
+        for &root in vertices {
+            if self.part[root as usize] != part {
+                continue;
+            }
+            let piece: Vec<u32> = self.levels_from(root, part).concat();
+            self.claim(&piece, 1);
+            if piece.len() > BLOCK / 2 {
+                let mut piece = piece;
+                piece.sort_unstable();
+                self.dissect(piece, depth + 1, out);
+                continue;
+            }
+            if small.len() + piece.len() > BLOCK {
+                out.push_blocks(&small);
+                small.clear();
+            }
+            small.extend(piece);
+        }
+        out.push_blocks(&small);
+    }
+}
+
+/// The level to cut at: the smallest one that leaves at least 30 % on either side, or else the smallest of all.
+/// `None` when the graph has too few levels to be cut.
+fn separator_level(levels: &[Vec<u32>], n: usize) -> Option<usize> {
+    if levels.len() < 3 {
+        return None;
+    }
+    let mut before = 0;
+    let (mut balanced, mut any): (Option<usize>, Option<usize>) = (None, None);
+    for s in 0..levels.len() - 1 {
+        let size = levels[s].len();
+        let behind = n - before - size;
+        let smaller = |best: Option<usize>| best.is_none_or(|b| size < levels[b].len());
+        if s > 0 && 10 * before >= 3 * n && 10 * behind >= 3 * n && smaller(balanced) {
+            balanced = Some(s);
+        }
+        if s > 0 && smaller(any) {
+            any = Some(s);
+        }
+        before += size;
+    }
+    // Without a balanced level, a tiny one (the centre of a star) is still worth removing; a huge one is not.
+    balanced.or(any).filter(|&s| 4 * levels[s].len() <= n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, gallery};
+
+    fn check(graph: &Graph) {
+        let (offsets, targets, _) = graph.to_csr();
+        let pattern = Pattern { offsets: &offsets, targets: &targets };
+        let all = [Ordering::natural(&pattern), Ordering::levels(&pattern), Ordering::dissection(&pattern)];
+        for ordering in all {
+            let mut sorted = ordering.order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(i, &v)| i == v as usize), "a permutation");
+            assert_eq!(ordering.starts.last(), Some(&graph.n_vertices()));
+            assert!(ordering.starts.windows(2).all(|w| w[0] < w[1] && w[1] - w[0] <= BLOCK));
+        }
+    }
+
+    #[test]
+    fn every_order_is_a_permutation_in_blocks() {
+        for graph in [gallery::path(1000), gallery::grid(30, 41), gallery::star(500), gallery::complete(150)]
+        {
+            check(&graph);
+        }
+        check(&gallery::wide(300, 0.02, 3.0, 1));
+        check(&gallery::path(1));
+    }
+}

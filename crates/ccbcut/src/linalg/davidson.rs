@@ -1,0 +1,292 @@
+//! A block Davidson eigensolver for the smallest nontrivial eigenpairs.
+//!
+//! The basis grows by the residuals of all wanted pairs, mapped through an (approximate) inverse: with an exact one
+//! this is block Krylov iteration on A⁺, with a factor in single precision it still converges in a handful of
+//! steps. The length of the mapped residual, ‖A⁺(Ax − λx)‖ for ‖x‖ = 1, is also what convergence is judged by: it
+//! says how far the vector would move, which a residual relative to ‖A‖ does not when weights span ten decades.
+
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+
+use crate::{parallel, random::Random};
+
+use super::{LinearOperator, axpy, dense::symmetric_eigen, dot, norm, orthonormalize::orthonormalize};
+
+/// Rows that one partial sum of a Gram matrix covers.
+const GRAM_ROWS: usize = 8192;
+
+/// What may be set.
+#[derive(Debug, Clone, Copy)]
+pub struct Params {
+    /// How many eigenpairs are wanted.
+    pub n_pairs: usize,
+    /// Largest accepted ‖A⁺(Ax − λx)‖.
+    pub tol: f64,
+    /// Steps before giving up.
+    pub max_steps: usize,
+    /// Seed of the vectors that fill up the first basis.
+    pub seed: u64,
+}
+
+/// What came out: converged or not, the best pairs found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Eigenvalues, increasing.
+    pub values: Vec<f64>,
+    /// Eigenvectors, orthonormal, one after the other.
+    pub vectors: Vec<f64>,
+    /// The largest ‖A⁺(Ax − λx)‖ over the wanted pairs.
+    pub residual: f64,
+    /// Steps taken.
+    pub steps: usize,
+}
+
+/// Smallest eigenpairs of `a` on the complement of `null` (a unit vector, or empty).
+///
+/// `inverse(r, t)` writes A⁺r into t for blocks of vectors orthogonal to `null`; `start` may hold guesses.
+///
+/// # Complexity
+/// A step costs one block of products with `a`, one block of solves, and O(n b²) for a basis of b vectors.
+pub fn smallest(
+    a: &impl LinearOperator,
+    inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
+    null: &[f64],
+    start: &[f64],
+    params: &Params,
+) -> Outcome {
+    let n = a.dim();
+    let free = n - usize::from(!null.is_empty());
+    let wanted = params.n_pairs.min(free);
+    let block = (wanted + 2.max(wanted / 8)).min(free);
+    let capacity = (4 * block + 8).min(free);
+    let mut space = Space::new(n, null);
+    space.fill_start(a, inverse, start, block, params.seed);
+    let mut fresh = false;
+    let mut steps = 0;
+    loop {
+        let ritz = space.ritz(block.min(space.len()));
+        let mut residuals = ritz.residuals(n);
+        let mut mapped = vec![0.0; residuals.len()];
+        inverse(&residuals, &mut mapped);
+        let lengths: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
+        let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
+        let converged = residual <= params.tol;
+        // Products with A drift when the basis is recombined: the last word is had with fresh ones.
+        if (converged && fresh) || steps >= params.max_steps || !residual.is_finite() {
+            return ritz.into_outcome(wanted, residual, steps);
+        }
+        if converged || space.len() + 1 > capacity || space.len() + block > capacity {
+            space.restart(a, &ritz.vectors);
+            fresh = true;
+            if converged {
+                continue;
+            }
+        } else {
+            fresh = false;
+        }
+        steps += 1;
+        residuals.clear();
+        for (column, &length) in mapped.chunks_exact(n).zip(&lengths) {
+            if length > 0.1 * params.tol {
+                residuals.extend_from_slice(column);
+            }
+        }
+        if space.extend(a, residuals) == 0 {
+            // Nothing new: the space is invariant (or rounding is all that is left). Judge it as it stands.
+            if fresh && space.len() == ritz.values.len() {
+                return ritz.into_outcome(wanted, residual, steps);
+            }
+            space.restart(a, &ritz.vectors);
+            fresh = true;
+            steps += 1;
+        } else {
+            fresh = false;
+        }
+    }
+}
+
+/// The basis V, its image A V, and Vᵀ A V.
+struct Space<'a> {
+    n: usize,
+    null: &'a [f64],
+    basis: Vec<f64>,
+    image: Vec<f64>,
+    projected: Vec<f64>,
+}
+
+/// Ritz values, vectors and their images.
+struct Ritz {
+    values: Vec<f64>,
+    vectors: Vec<f64>,
+    images: Vec<f64>,
+}
+
+impl<'a> Space<'a> {
+    fn new(n: usize, null: &'a [f64]) -> Self {
+        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.basis.len() / self.n
+    }
+
+    fn fill_start(
+        &mut self,
+        a: &impl LinearOperator,
+        inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
+        start: &[f64],
+        block: usize,
+        seed: u64,
+    ) {
+        let n = self.n;
+        let mut random = Random::new(seed);
+        let mut first = start[..start.len().min(block * n)].to_vec();
+        self.extend(a, std::mem::take(&mut first));
+        for _ in 0..4 {
+            let missing = block.saturating_sub(self.len());
+            if missing == 0 {
+                return;
+            }
+            let mut noise: Vec<f64> = (0..missing * n).map(|_| random.normal()).collect();
+            for column in noise.chunks_exact_mut(n) {
+                orthonormalize(self.null, &[], column);
+            }
+            let mut smooth = vec![0.0; noise.len()];
+            inverse(&noise, &mut smooth);
+            self.extend(a, smooth);
+        }
+    }
+
+    /// Orthonormalises and appends columns; returns how many were really new.
+    fn extend(&mut self, a: &impl LinearOperator, mut columns: Vec<f64>) -> usize {
+        let n = self.n;
+        for column in columns.chunks_exact_mut(n) {
+            let length = norm(column);
+            if length > 0.0 && length.is_finite() {
+                column.iter_mut().for_each(|v| *v /= length);
+            } else {
+                column.fill(0.0);
+            }
+        }
+        // Against the basis as a block, then one by one among themselves.
+        if !self.basis.is_empty() && !columns.is_empty() {
+            let coefficients = gram(&self.basis, &columns, n);
+            subtract_combination(&self.basis, &coefficients, &mut columns, n);
+        }
+        let before = self.len();
+        for column in columns.chunks_exact_mut(n) {
+            if orthonormalize(self.null, &self.basis, column) {
+                self.basis.extend_from_slice(column);
+            }
+        }
+        let added = self.len() - before;
+        self.image.resize(self.basis.len(), 0.0);
+        a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
+        self.grow_projection(before);
+        added
+    }
+
+    fn grow_projection(&mut self, before: usize) {
+        let (n, m) = (self.n, self.len());
+        let new = gram(&self.basis, &self.image[before * n..], n);
+        let mut projected = vec![0.0; m * m];
+        for j in 0..before {
+            projected[j * m..j * m + before].copy_from_slice(&self.projected[j * before..(j + 1) * before]);
+        }
+        for j in before..m {
+            for i in 0..m {
+                let value = if i < before {
+                    new[(j - before) * m + i]
+                } else {
+                    0.5 * (new[(j - before) * m + i] + new[(i - before) * m + j])
+                };
+                projected[j * m + i] = value;
+                projected[i * m + j] = value;
+            }
+        }
+        self.projected = projected;
+    }
+
+    fn ritz(&self, count: usize) -> Ritz {
+        let m = self.len();
+        let (mut values, mut rotation) = symmetric_eigen(&self.projected, m);
+        values.truncate(count);
+        rotation.truncate(count * m);
+        Ritz {
+            values,
+            vectors: combination(&self.basis, &rotation, self.n),
+            images: combination(&self.image, &rotation, self.n),
+        }
+    }
+
+    /// Starts over from some vectors, their images computed anew.
+    fn restart(&mut self, a: &impl LinearOperator, vectors: &[f64]) {
+        self.basis.clear();
+        self.image.clear();
+        self.projected.clear();
+        self.extend(a, vectors.to_vec());
+    }
+}
+
+impl Ritz {
+    fn residuals(&self, n: usize) -> Vec<f64> {
+        let mut residuals = self.images.clone();
+        for ((r, x), value) in
+            residuals.chunks_exact_mut(n).zip(self.vectors.chunks_exact(n)).zip(&self.values)
+        {
+            axpy(-value, x, r);
+        }
+        residuals
+    }
+
+    fn into_outcome(mut self, wanted: usize, residual: f64, steps: usize) -> Outcome {
+        let n = self.vectors.len() / self.values.len().max(1);
+        self.values.truncate(wanted);
+        self.vectors.truncate(wanted * n);
+        Outcome { values: self.values, vectors: self.vectors, residual, steps }
+    }
+}
+
+/// Vᵀ W, summed over fixed blocks of rows.
+fn gram(v: &[f64], w: &[f64], n: usize) -> Vec<f64> {
+    let (p, q) = (v.len() / n, w.len() / n);
+    if p * q <= 4 {
+        return w.chunks_exact(n).flat_map(|w| v.chunks_exact(n).map(move |v| dot(v, w))).collect();
+    }
+    let v = MatRef::from_column_major_slice(v, n, p);
+    let w = MatRef::from_column_major_slice(w, n, q);
+    let parts = parallel::map(n.div_ceil(GRAM_ROWS), |b| {
+        let (first, count) = (b * GRAM_ROWS, GRAM_ROWS.min(n - b * GRAM_ROWS));
+        let mut part = vec![0.0; p * q];
+        let out = MatMut::from_column_major_slice_mut(&mut part, p, q);
+        let (v, w) = (v.subrows(first, count), w.subrows(first, count));
+        matmul(out, Accum::Replace, v.transpose(), w, 1.0, Par::Seq);
+        part
+    });
+    let mut total = vec![0.0; p * q];
+    parts.iter().for_each(|part| axpy(1.0, part, &mut total));
+    total
+}
+
+/// V S.
+fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
+    let m = v.len() / n;
+    let mut out = vec![0.0; n * (s.len() / m.max(1))];
+    combine(v, s, &mut out, n, 1.0);
+    out
+}
+
+/// W ← W − V C.
+fn subtract_combination(v: &[f64], c: &[f64], w: &mut [f64], n: usize) {
+    combine(v, c, w, n, -1.0);
+}
+
+fn combine(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
+    let m = v.len() / n;
+    let v = MatRef::from_column_major_slice(v, n, m);
+    parallel::for_each_chunk(out, 8 * n, |b, columns| {
+        let count = columns.len() / n;
+        let s = MatRef::from_column_major_slice(&s[b * 8 * m..(b * 8 + count) * m], m, count);
+        let out = MatMut::from_column_major_slice_mut(columns, n, count);
+        matmul(out, Accum::Add, v, s, factor, Par::Seq);
+    });
+}

@@ -1,0 +1,187 @@
+//! Bisections of gallery graphs, against direct evaluation.
+
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
+
+use super::{super::threshold::naive, *};
+use crate::{graph::gallery, labels::Labels};
+
+/// The second eigenvector of Π^-½ L Π^-½, divided by √π.
+fn fiedler(graph: &Graph, balance: &Balance, members: &[u32]) -> Result<Vec<f64>> {
+    let n = graph.n_vertices();
+    assert_eq!(members.len(), n);
+    assert!(n > 2 && members.is_sorted() && graph.components().n_segments() == 1);
+    let pi = balance.weights(graph)?;
+    let mut scaled = faer::Mat::<f64>::zeros(n, n);
+    graph.for_each_edge(|i, j, w| {
+        scaled[(i, j)] -= w / (pi[i] * pi[j]).sqrt();
+        scaled[(j, i)] -= w / (pi[i] * pi[j]).sqrt();
+        scaled[(i, i)] += w / pi[i];
+        scaled[(j, j)] += w / pi[j];
+    });
+    let eigen = scaled.self_adjoint_eigen(faer::Side::Lower).unwrap();
+    Ok((0..n).map(|i| eigen.U()[(i, 1)] / pi[i].sqrt()).collect())
+}
+
+fn keep_on(_: &BisectionStep) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn refines(fine: &Labels, coarse: &Labels) -> bool {
+    let mut parent = vec![u32::MAX; fine.n_segments()];
+    fine.as_slice().iter().zip(coarse.as_slice()).all(|(&f, &c)| {
+        let known = parent[f as usize];
+        parent[f as usize] = c;
+        known == u32::MAX || known == c
+    })
+}
+
+fn check(graph: &Graph, balance: &Balance, tau: f64, subgraph_balance: SubgraphBalance) {
+    let n = graph.n_vertices();
+    let bisection = Bisection::new(n, tau).subgraph_balance(subgraph_balance);
+    let tree = bisection.run(graph, balance, fiedler, keep_on).unwrap();
+    assert!(tree.is_complete());
+    assert_eq!((tree.n_leaves(), tree.n_vertices(), tree.nodes().len()), (n, n, 2 * n - 1));
+    let pi = balance.weights(graph).unwrap();
+    let ctx = SplitContext { graph, pi: &pi, tau };
+    for k in 1..=n {
+        let labels = tree.cut(k).unwrap();
+        assert_eq!(labels.n_segments(), k);
+        assert!(k == 1 || refines(&labels, &tree.cut(k - 1).unwrap()));
+        let direct = naive::ccb(&ctx, labels.as_slice());
+        assert!((tree.costs()[k - 1] - direct).abs() <= 1e-12 * direct, "k = {k}");
+        assert!(direct > 0.0 || tree.costs()[k - 1] == 0.0);
+    }
+    let short = Bisection::new(n / 2, tau).subgraph_balance(subgraph_balance);
+    let short = short.run(graph, balance, fiedler, keep_on).unwrap();
+    assert_eq!(short.cut(n / 2).unwrap(), tree.cut(n / 2).unwrap());
+}
+
+#[test]
+fn every_number_of_parts_comes_out_nested_and_at_the_cost_stated() {
+    let mut graphs = vec![
+        gallery::toy(0.5),
+        gallery::toy(0.0),
+        gallery::path(12),
+        gallery::cycle(9),
+        gallery::star(10),
+        gallery::complete(8),
+        gallery::grid(4, 5),
+        gallery::wide(25, 0.2, 3.0, 1),
+        gallery::planted(&[6, 7, 8], 0.8, 0.0, 2),
+    ];
+    graphs.extend((0..4).map(|seed| gallery::planted(&[10, 12, 14], 0.6, 0.05, seed)));
+    graphs.push(Graph::from_edges(6, &[(1, 2, 1.0), (2, 4, 0.5), (4, 4, 3.0)]).unwrap());
+    graphs.push(Graph::from_edges(5, &[]).unwrap());
+    for graph in &graphs {
+        for tau in [0.5, 1.0, 2.0] {
+            check(graph, &Balance::Normalized, tau, SubgraphBalance::Own);
+            check(graph, &Balance::Ratio, tau, SubgraphBalance::Whole);
+        }
+        let custom = (0..graph.n_vertices()).map(|i| 1.0 + i as f64 / 7.0).collect();
+        check(graph, &Balance::Custom(custom), 1.0, SubgraphBalance::Own);
+    }
+}
+
+#[test]
+fn each_step_is_the_best_of_the_cached_candidates() {
+    let graph = gallery::planted(&[8, 9, 10], 0.7, 0.1, 5);
+    let pi = Balance::Normalized.weights(&graph).unwrap();
+    let ctx = SplitContext { graph: &graph, pi: &pi, tau: 1.0 };
+    let tree = Bisection::new(10, 1.0).run(&graph, &Balance::Normalized, fiedler, keep_on).unwrap();
+    for k in 1..10 {
+        let labels = tree.cut(k).unwrap();
+        let mut lowest = f64::INFINITY;
+        for part in 0..k as u32 {
+            let members: Vec<u32> = (0..27).filter(|&v| labels.as_slice()[v as usize] == part).collect();
+            let subgraph = graph.induced(&members);
+            if members.len() < 3 || subgraph.components().n_segments() > 1 {
+                continue;
+            }
+            let values = fiedler(&subgraph, &Balance::Normalized, &members).unwrap();
+            let split = naive::lowest(&ctx, &members, &values).unwrap();
+            let rest: f64 = naive::ccb(&ctx, labels.as_slice()) - naive::part_cost(&ctx, &members);
+            lowest = lowest.min(rest + split);
+        }
+        assert!(tree.costs()[k] <= lowest * (1.0 + 1e-12));
+    }
+}
+
+#[test]
+fn components_are_split_off_first_and_cost_nothing() {
+    let graph = gallery::planted(&[5, 6, 7], 1.0, 0.0, 3);
+    let calls = AtomicUsize::new(0);
+    let embed = |graph: &Graph, balance: &Balance, members: &[u32]| {
+        calls.fetch_add(1, AtomicOrdering::Relaxed);
+        fiedler(graph, balance, members)
+    };
+    let tree = Bisection::new(3, 1.0).run(&graph, &Balance::Normalized, embed, keep_on).unwrap();
+    assert_eq!(tree.costs(), &[0.0; 3]);
+    assert_eq!(tree.cut(3).unwrap(), graph.components());
+    // One call: the component split off first is looked at beside the rest, which is not connected.
+    assert_eq!(calls.into_inner(), 1);
+}
+
+#[test]
+fn an_isolated_vertex_becomes_a_part() {
+    let tree = Bisection::new(2, 1.0).run(&gallery::toy(0.0), &Balance::Normalized, fiedler, keep_on);
+    assert_eq!(tree.unwrap().cut(2).unwrap().as_slice(), &[0, 0, 0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn a_constant_embedding_still_gives_every_part() {
+    let flat = |_: &Graph, _: &Balance, members: &[u32]| Ok(vec![0.25; members.len()]);
+    let graph = gallery::star(7);
+    let tree = Bisection::new(7, 1.0).run(&graph, &Balance::Ratio, flat, keep_on).unwrap();
+    assert!((1..=7).all(|k| tree.cut(k).unwrap().n_segments() == k));
+    assert_eq!(tree.cut(2).unwrap().as_slice(), &[0, 1, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn the_observer_sees_every_step_and_may_stop() {
+    let graph = gallery::path(9);
+    let mut seen = Vec::new();
+    let tree = Bisection::new(6, 2.0).run(&graph, &Balance::Ratio, fiedler, |step| {
+        seen.push(*step);
+        if step.n_segments == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let tree = tree.unwrap();
+    assert!(!tree.is_complete());
+    assert_eq!(tree.n_leaves(), 4);
+    assert_eq!(seen.iter().map(|s| s.n_segments).collect::<Vec<_>>(), vec![2, 3, 4]);
+    assert!(seen.iter().all(|s| s.target == 6 && s.cost == tree.costs()[s.n_segments - 1]));
+    assert!(tree.cut(5).is_err());
+    let done = Bisection::new(2, 2.0).run(&graph, &Balance::Ratio, fiedler, |_| ControlFlow::Break(()));
+    assert!(done.unwrap().is_complete());
+}
+
+#[test]
+fn the_embedding_sees_the_balance_asked_for() {
+    let graph = gallery::path(6);
+    for (choice, expected) in [
+        (SubgraphBalance::Own, Balance::Normalized),
+        (SubgraphBalance::Whole, Balance::Custom(graph.degrees().to_vec())),
+    ] {
+        let embed = |graph: &Graph, balance: &Balance, members: &[u32]| {
+            assert!(members.len() < 6 || balance == &expected);
+            fiedler(graph, balance, members)
+        };
+        let bisection = Bisection::new(3, 1.0).subgraph_balance(choice);
+        bisection.run(&graph, &Balance::Normalized, embed, keep_on).unwrap();
+    }
+}
+
+#[test]
+fn invalid_input_is_named() {
+    let graph = gallery::path(4);
+    let run = |k, tau| Bisection::new(k, tau).run(&graph, &Balance::Ratio, fiedler, keep_on);
+    assert!(matches!(run(0, 1.0), Err(Error::InvalidParameter { name: "n_segments", .. })));
+    assert_eq!(run(5, 1.0), Err(Error::TooFewVertices { vertices: 4, segments: 5 }));
+    for tau in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(run(2, tau), Err(Error::TauOutOfRange { .. })));
+    }
+    let bad = |values: Vec<f64>| {
+        Bisection::new(2, 1.0).run(&graph, &Balance::Ratio, move |_, _, _| Ok(values.clone()), keep_on)
+    };
+    assert!(matches!(bad(vec![1.0]), Err(Error::ShapeMismatch { expected: 4, got: 1, .. })));
+    assert!(matches!(bad(vec![1.0, 2.0, f64::NAN, 0.0]), Err(Error::NotFinite { index: 2, .. })));
+}

@@ -1,0 +1,118 @@
+//! One group of a part against the rest of it.
+//!
+//! Where no embedding can help, a part is split by groups known beforehand: the connected components of its
+//! subgraph, which cost no inner edge, or, as the last resort, single vertices.
+
+use super::threshold::{Split, SplitContext, evaluate};
+use crate::error::Result;
+
+/// Of all splits {one group, all others}, the one with the lowest cost in the whole graph, the first group on ties;
+/// `None` when there are fewer than two groups. `groups` holds one group number per member, dense from 0.
+///
+/// # Complexity
+/// O(n + edges of the members) time and O(n) space.
+pub(super) fn best_group(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]) -> Result<Option<Split>> {
+    let n_groups = groups.iter().max().map_or(0, |&g| g as usize + 1);
+    if n_groups < 2 {
+        return Ok(None);
+    }
+    let position = ctx.positions(members)?;
+    let mut sums = vec![Sums::default(); n_groups];
+    for (p, &v) in members.iter().enumerate() {
+        let own = &mut sums[groups[p] as usize];
+        own.mass += ctx.pi[v as usize];
+        ctx.graph.for_each_neighbor(v as usize, |j, w| match position[j] {
+            u32::MAX => own.outer += w,
+            q if groups[q as usize] != groups[p] => own.inner += w,
+            _ => {}
+        });
+    }
+    let rest = sums_of_the_others(&sums);
+    let cost = |g: usize| {
+        let own = sums[g];
+        ctx.part_cost(own.inner + own.outer, own.mass)
+            + ctx.part_cost(own.inner + rest[g].outer, rest[g].mass)
+    };
+    let mut best = (cost(0), 0);
+    for g in 1..n_groups {
+        let cost = cost(g);
+        if cost < best.0 {
+            best = (cost, g);
+        }
+    }
+    let is_chosen = |p: &usize| groups[*p] as usize == best.1;
+    let (chosen, others): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(is_chosen);
+    let sorted: Vec<u32> = chosen.iter().chain(&others).map(|&p| members[p]).collect();
+    let position = ctx.positions(&sorted)?;
+    Ok(Some(evaluate(ctx, &position, &sorted, chosen.len())))
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// π of the group.
+    mass: f64,
+    /// Weight of its edges to other groups of the part.
+    inner: f64,
+    /// Weight of its edges that leave the part.
+    outer: f64,
+}
+
+/// For each group the sums over all others: those before plus those after, as subtraction would lose digits.
+fn sums_of_the_others(sums: &[Sums]) -> Vec<Sums> {
+    let mut others = vec![Sums::default(); sums.len()];
+    let mut before = Sums::default();
+    for (other, own) in others.iter_mut().zip(sums) {
+        *other = before;
+        before.mass += own.mass;
+        before.outer += own.outer;
+    }
+    let mut after = Sums::default();
+    for (other, own) in others.iter_mut().zip(sums).rev() {
+        other.mass += after.mass;
+        other.outer += after.outer;
+        after.mass += own.mass;
+        after.outer += own.outer;
+    }
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::threshold::naive, *};
+    use crate::{
+        graph::{Balance, gallery},
+        random::Random,
+    };
+
+    #[test]
+    fn the_best_group_agrees_with_brute_force() {
+        for seed in 0..20 {
+            let graph = gallery::wide(20, 0.2, 3.0, seed);
+            let pi = Balance::Normalized.weights(&graph).unwrap();
+            let mut random = Random::new(seed);
+            let members: Vec<u32> = (0..20).filter(|_| random.uniform() < 0.7).collect();
+            let groups: Vec<u32> = (0..members.len()).map(|p| (p % 4) as u32).collect();
+            let ctx = SplitContext { graph: &graph, pi: &pi, tau: 1.0 };
+            let cost = |g: u32| {
+                let (a, b): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(|&p| groups[p] == g);
+                let pick = |side: Vec<usize>| -> Vec<u32> { side.iter().map(|&p| members[p]).collect() };
+                naive::part_cost(&ctx, &pick(a)) + naive::part_cost(&ctx, &pick(b))
+            };
+            let lowest = (0..4).map(cost).min_by(f64::total_cmp).unwrap();
+            let split = best_group(&ctx, &members, &groups).unwrap().unwrap();
+            assert!((split.cost() - lowest).abs() <= 1e-12 * lowest);
+            assert_eq!(split.low.len() + split.high.len(), members.len());
+        }
+    }
+
+    #[test]
+    fn one_group_cannot_be_split() {
+        let graph = gallery::path(3);
+        let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], tau: 1.0 };
+        assert_eq!(best_group(&ctx, &[0, 1], &[0, 0]).unwrap(), None);
+        assert_eq!(best_group(&ctx, &[], &[]).unwrap(), None);
+        // Either end costs the same: the first is taken.
+        let split = best_group(&ctx, &[0, 1, 2], &[0, 1, 2]).unwrap().unwrap();
+        assert_eq!((split.low, split.high), (vec![0], vec![1, 2]));
+    }
+}

@@ -1,0 +1,178 @@
+//! The history of a bisection: which part was split when, and what the partition cost from then on.
+
+use crate::{
+    error::{Error, Result},
+    labels::Labels,
+};
+
+use super::threshold::Split;
+
+/// A part that existed at some time during a bisection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    parent: Option<usize>,
+    children: Option<[usize; 2]>,
+    start: usize,
+    end: usize,
+    step: Option<usize>,
+}
+
+impl Node {
+    /// The node this one was split from; `None` for the root.
+    pub fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+
+    /// The two nodes this one was split into; `None` for a leaf.
+    pub fn children(&self) -> Option<[usize; 2]> {
+        self.children
+    }
+
+    /// How many vertices it holds.
+    pub fn size(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// The step, counted from 1, that split it: after step s there are s + 1 parts. `None` for a leaf.
+    pub fn step(&self) -> Option<usize> {
+        self.step
+    }
+}
+
+/// A binary tree of nested parts; every number of parts up to that of the leaves can be read off.
+///
+/// Node 0 is the root, and step s splits one node into the nodes 2s − 1 and 2s. The members of a node are a
+/// contiguous piece of one permutation of the vertices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    /// The vertices, so ordered that each node owns a range; increasing inside each leaf.
+    order: Vec<u32>,
+    /// The cost of the partition into 1, 2, … parts.
+    costs: Vec<f64>,
+    is_complete: bool,
+}
+
+impl Tree {
+    /// All vertices in one part of the given cost.
+    pub(super) fn new(n_vertices: usize, cost: f64) -> Self {
+        let root = Node { parent: None, children: None, start: 0, end: n_vertices, step: None };
+        let order = (0..n_vertices as u32).collect();
+        Self { nodes: vec![root], order, costs: vec![cost], is_complete: true }
+    }
+
+    /// Splits a leaf; returns its two children.
+    pub(super) fn split(&mut self, node: usize, split: &Split, cost: f64) -> [usize; 2] {
+        debug_assert!(
+            self.nodes[node].children.is_none()
+                && self.nodes[node].size() == split.low.len() + split.high.len()
+        );
+        let children = [self.nodes.len(), self.nodes.len() + 1];
+        let (start, end) = (self.nodes[node].start, self.nodes[node].end);
+        let middle = start + split.low.len();
+        self.order[start..middle].copy_from_slice(&split.low);
+        self.order[middle..end].copy_from_slice(&split.high);
+        self.nodes[node].children = Some(children);
+        self.nodes[node].step = Some(self.costs.len());
+        let leaf = |start, end| Node { parent: Some(node), children: None, start, end, step: None };
+        self.nodes.extend([leaf(start, middle), leaf(middle, end)]);
+        self.costs.push(cost);
+        children
+    }
+
+    pub(super) fn mark_incomplete(&mut self) {
+        self.is_complete = false;
+    }
+
+    /// How many vertices.
+    pub fn n_vertices(&self) -> usize {
+        self.order.len()
+    }
+
+    /// How many parts the finest partition has.
+    pub fn n_leaves(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// Whether the bisection got as far as it was asked to; `false` when the observer stopped it before.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The cost (7) of the partition into 1, 2, …, [`Tree::n_leaves`] parts.
+    pub fn costs(&self) -> &[f64] {
+        &self.costs
+    }
+
+    /// All nodes, the root first, then two for each step.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The vertices of a node, increasing when it is a leaf.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`] when there is no such node.
+    pub fn members(&self, node: usize) -> Result<&[u32]> {
+        let limit = self.nodes.len();
+        let node = self.nodes.get(node).ok_or(Error::IndexOutOfRange {
+            what: "the tree node",
+            index: node,
+            limit,
+        })?;
+        Ok(&self.order[node.start..node.end])
+    }
+
+    /// The partition into `n_segments` parts: the one that existed after `n_segments` − 1 steps.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for zero parts or more parts than there are leaves.
+    ///
+    /// # Complexity
+    /// O(n + number of parts).
+    pub fn cut(&self, n_segments: usize) -> Result<Labels> {
+        if n_segments == 0 || n_segments > self.n_leaves() {
+            let (name, value) = ("n_segments", n_segments as f64);
+            let expected = "at least 1 and no more than the leaves of the tree";
+            return Err(Error::InvalidParameter { name, value, expected });
+        }
+        let mut raw = vec![0; self.n_vertices()];
+        for (id, node) in self.nodes[..2 * n_segments - 1].iter().enumerate() {
+            if node.step.is_none_or(|step| step >= n_segments) {
+                self.order[node.start..node.end].iter().for_each(|&v| raw[v as usize] = id as u32);
+            }
+        }
+        Ok(Labels::from_raw(&raw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(low: &[u32], high: &[u32]) -> Split {
+        Split { low: low.to_vec(), high: high.to_vec(), low_cost: 0.0, high_cost: 0.0, threshold: None }
+    }
+
+    #[test]
+    fn every_number_of_parts_is_read_off_in_the_order_of_the_splits() {
+        let mut tree = Tree::new(5, 0.0);
+        assert_eq!(tree.split(0, &split(&[1, 3], &[0, 2, 4]), 0.5), [1, 2]);
+        assert_eq!(tree.split(2, &split(&[4], &[0, 2]), 0.7), [3, 4]);
+        assert_eq!(tree.split(1, &split(&[3], &[1]), 0.9), [5, 6]);
+        assert_eq!(tree.cut(1).unwrap().as_slice(), &[0, 0, 0, 0, 0]);
+        assert_eq!(tree.cut(2).unwrap().as_slice(), &[0, 1, 0, 1, 0]);
+        assert_eq!(tree.cut(3).unwrap().as_slice(), &[0, 1, 0, 1, 2]);
+        assert_eq!(tree.cut(4).unwrap().as_slice(), &[0, 1, 0, 2, 3]);
+        assert_eq!(tree.costs(), &[0.0, 0.5, 0.7, 0.9]);
+        assert_eq!((tree.n_leaves(), tree.n_vertices()), (4, 5));
+        let node = &tree.nodes()[2];
+        assert_eq!(
+            (node.parent(), node.children(), node.step(), node.size()),
+            (Some(0), Some([3, 4]), Some(2), 3)
+        );
+        assert_eq!(tree.members(4).unwrap(), &[0, 2]);
+        assert!(tree.members(7).is_err());
+        assert!(tree.cut(0).is_err() && tree.cut(5).is_err());
+    }
+}
