@@ -1,2 +1,31 @@
-//! The command `ccbcut`.
-fn main() {}
+//! The command `ccbcut`: parse, call the library, print.
+
+mod args;
+mod commands;
+mod exit;
+mod files;
+mod output;
+mod paint;
+mod params;
+mod read;
+mod report;
+mod summary;
+mod watch;
+
+use std::process::ExitCode;
+
+use crate::{exit::ExitStatus, output::Output};
+
+fn main() -> ExitCode {
+    let cli = match params::parse(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(cli) => cli,
+        Err(error) => match error.downcast::<clap::Error>() {
+            // Help and usage errors: clap knows where to write each, and which status each ends with.
+            Ok(usage) => usage.exit(),
+            Err(error) => return Output::plain().fail(&error).into(),
+        },
+    };
+    let output = Output::new(&cli.global);
+    let status: ExitStatus = commands::run(cli.verb, &output).unwrap_or_else(|error| output.fail(&error));
+    status.into()
+}

@@ -1,0 +1,107 @@
+//! Options of the cut itself, shared by `segment`, `cluster` and `embed`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{BalanceName, Method, Rounding, Variant};
+
+/// κ̃ where neither `--kappa` nor `--kappa-count` is given.
+const DEFAULT_KAPPA: f64 = 1e-4;
+
+/// Into how many parts, and how.
+#[derive(Debug, Clone, Args, Serialize)]
+#[command(next_help_heading = "Parts")]
+pub struct PartitionArgs {
+    /// Number of parts
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 8)]
+    pub segments: usize,
+    /// How the parts are found
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub method: Method,
+    /// How the rows of an embedding become parts (multiway)
+    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
+    pub rounding: Rounding,
+    /// Columns of the embedding (multiway) [default: the number of parts]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub columns: Option<usize>,
+    /// Restarts of k-means
+    #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
+    pub n_init: usize,
+}
+
+impl PartitionArgs {
+    /// The same with every default that depends on another option filled in.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        if self.method == Method::Multiway {
+            self.columns = self.columns.or(Some(self.segments));
+        }
+        self
+    }
+}
+
+/// Which cost is made small, and how far.
+#[derive(Debug, Clone, Args, Serialize)]
+#[command(next_help_heading = "Cut")]
+pub struct EmbeddingArgs {
+    /// The knob, 0 < tau <= 2: at 2 the normalized (or ratio) cut, below it small parts may stand alone
+    ///
+    /// tau = 2 asks for balanced parts: it is the normalized cut (or the ratio cut, with `--balance ratio`). The
+    /// smaller tau, the less balance counts, and the sooner a small, weakly tied part is cut off rather than a large
+    /// one chopped. tau = 1 is a good first try.
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub tau: f64,
+    /// What the size of a part is measured in
+    #[arg(long, value_enum, default_value_t, value_name = "BY")]
+    pub balance: BalanceName,
+    /// Which form of the reweighting algorithm runs
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
+    pub variant: Variant,
+    /// Share of the uncut edges that smoothing leaves free, 0 to 1 [default: 0.0001]
+    #[arg(long, value_name = "F", conflicts_with = "kappa_count", hide_short_help = true)]
+    pub kappa: Option<f64>,
+    /// The same as a number of entries, instead of a share
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub kappa_count: Option<usize>,
+    /// Decades that the reweighting may span before epsilon is held; 0 for no floor
+    #[arg(long, value_name = "DECADES", default_value_t = 10.0, hide_short_help = true)]
+    pub epsilon_floor: f64,
+    /// Most sweeps of the reweighting
+    #[arg(long, value_name = "N", default_value_t = 50, hide_short_help = true)]
+    pub max_iterations: usize,
+    /// Relative change of the objective at which sweeps stop
+    #[arg(long, value_name = "TOL", default_value_t = 0.01, hide_short_help = true)]
+    pub tol: f64,
+    /// Residual at which the eigensolver stops
+    #[arg(long, value_name = "TOL", default_value_t = 1e-6, hide_short_help = true)]
+    pub eigen_tol: f64,
+    /// Seed of everything random; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to use, 0 for all; changes the time, never the result
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    pub threads: usize,
+    /// Stop sweeping after this long and use what is there
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub time_limit: Option<f64>,
+}
+
+impl EmbeddingArgs {
+    /// The same with every default that depends on another option filled in.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        if self.kappa_count.is_none() {
+            self.kappa = self.kappa.or(Some(DEFAULT_KAPPA));
+        }
+        self
+    }
+}
+
+/// A length of time that a deadline can be made of.
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    match std::time::Duration::try_from_secs_f64(value) {
+        Ok(_) => Ok(value),
+        Err(_) => Err("expected a number of seconds, 0 or more".to_owned()),
+    }
+}

@@ -1,0 +1,122 @@
+//! Options with a fixed list of values.
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// When messages are coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What the size of a part is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BalanceName {
+    /// By volume, the sum of the degrees: CCN, and NCut at tau = 2
+    #[default]
+    Normalized,
+    /// By the number of vertices: CCR, and RCut at tau = 2
+    Ratio,
+}
+
+/// How pixels are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Affinity {
+    /// By distance in L*a*b* colour
+    #[default]
+    Lab,
+}
+
+/// How a colour distance d becomes a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kernel {
+    /// exp(-d^2/sigma^2), d in Lab units
+    #[default]
+    Gaussian,
+    /// exp(-beta d/d_max), as in the authors' released toolbox
+    Released,
+}
+
+/// How the parts are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Split in two, again and again, each time where it costs least
+    #[default]
+    Hierarchical,
+    /// All parts at once, from one embedding
+    Multiway,
+}
+
+/// Which form of the reweighting algorithm runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// As the paper prints it
+    #[default]
+    Published,
+    /// As the authors' released toolbox does it
+    Released,
+    /// With the weights of the relaxed cost
+    Weighted,
+}
+
+/// How the rows of an embedding become parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rounding {
+    /// k-means of the rows
+    #[default]
+    Kmeans,
+    /// Alternating rotation and largest entry
+    Discretize,
+    /// Procrustean rounding
+    Procrustes,
+}
+
+/// File formats of a label map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelFormat {
+    /// 16-bit gray, at most 65,535 parts
+    Png,
+    /// NumPy, int32
+    Npy,
+    /// TIFF, 32-bit
+    Tif,
+    /// MATLAB, a `segs` cell numbered from 1, as the BSDS tools read
+    Mat,
+}
+
+impl LabelFormat {
+    /// The file extension.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Npy => "npy",
+            Self::Tif => "tif",
+            Self::Mat => "mat",
+        }
+    }
+
+    /// The format that a file name asks for.
+    pub fn of_path(path: &std::path::Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "png" => Some(Self::Png),
+            "npy" => Some(Self::Npy),
+            "tif" | "tiff" => Some(Self::Tif),
+            "mat" => Some(Self::Mat),
+            _ => None,
+        }
+    }
+}

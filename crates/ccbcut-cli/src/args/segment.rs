@@ -1,0 +1,159 @@
+//! The verb `segment`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use serde::Serialize;
+
+use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, PartitionArgs};
+
+/// Cut images into segments.
+///
+/// Reads PNG, JPEG or TIFF, ties every pixel to its neighbours by how alike their colours are, and cuts that graph
+/// into parts. Writes a label map for each image, and pictures to look at.
+#[derive(Debug, Args, Serialize)]
+#[command(after_long_help = EXAMPLES)]
+pub struct SegmentArgs {
+    /// Images to cut; - for stdin
+    #[arg(value_name = "IMAGE", required = true, value_hint = ValueHint::FilePath)]
+    #[serde(skip)]
+    pub images: Vec<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub partition: PartitionArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub embedding: EmbeddingArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub graph: ImageGraphArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub output: OutputArgs,
+}
+
+impl SegmentArgs {
+    /// The same with every default that depends on another option filled in.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        self.partition = self.partition.resolved();
+        self.embedding = self.embedding.resolved();
+        self
+    }
+}
+
+/// How an image becomes a graph.
+#[derive(Debug, Clone, Args, Serialize)]
+#[command(next_help_heading = "Image to graph")]
+pub struct ImageGraphArgs {
+    /// How pixels are compared
+    #[arg(long, value_enum, default_value_t, value_name = "BY", hide_short_help = true)]
+    pub affinity: Affinity,
+    /// How a colour distance becomes a weight
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
+    pub kernel: Kernel,
+    /// Width of the Gaussian kernel, in Lab units; larger ties more
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    pub sigma: f64,
+    /// Steepness of the released kernel
+    #[arg(long, value_name = "B", default_value_t = 90.0, hide_short_help = true)]
+    pub beta: f64,
+    /// Pixels up to this far apart are tied
+    #[arg(long, value_name = "PIXELS", default_value_t = 10.0, hide_short_help = true)]
+    pub radius: f64,
+    /// How often the graph is halved before it is cut; 0 for full resolution
+    #[arg(long, value_name = "N", default_value_t = 2, hide_short_help = true)]
+    pub levels: usize,
+    /// Cut only where this image is not black; needs a single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub mask: Option<PathBuf>,
+    /// Refuse larger images
+    #[arg(long, value_name = "N", default_value_t = 50_000_000, hide_short_help = true)]
+    pub max_pixels: usize,
+}
+
+/// What is written, and where.
+#[derive(Debug, Clone, Args, Serialize)]
+#[command(next_help_heading = "Output")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub struct OutputArgs {
+    /// Folder, or label files of a single input (.png .npy .tif .mat) [default: this folder]
+    ///
+    /// A path with one of these extensions names a label file and may be given several times; pictures then come
+    /// only if asked for, beside the first of them. Any other path is a folder, made if missing, where the files of
+    /// input `a.jpg` are `a-labels.png`, `a-overlay.png`, `a-mean-color.png` and `a-boundaries.png`.
+    #[arg(short, long = "output", alias = "output-dir", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[serde(skip)]
+    pub output: Vec<PathBuf>,
+    /// Formats of the label map in a folder: png, npy, tif, mat
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "png")]
+    #[arg(hide_short_help = true, hide_possible_values = true)]
+    #[serde(skip)]
+    pub format: Vec<LabelFormat>,
+    /// Picture: the boundaries drawn on the image
+    ///
+    /// In a folder all three pictures are written unless some are named or `--no-pictures` is given.
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub overlay: bool,
+    /// Picture: every segment in its mean colour
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub mean_color: bool,
+    /// Picture: the boundaries alone, black on white
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub boundaries: bool,
+    /// No pictures, only label maps
+    #[arg(long, conflicts_with_all = ["overlay", "mean_color", "boundaries"])]
+    #[serde(skip)]
+    pub no_pictures: bool,
+    /// Also the label maps of 2, 3, … segments on the way (hierarchical)
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub all_k: bool,
+    /// Split segments into their connected regions
+    #[arg(long, hide_short_help = true)]
+    pub connected: bool,
+    /// Table of the segments: size, box, centre, colour (CSV); needs a single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub regions: Option<PathBuf>,
+    /// Annotations in the COCO format; needs a single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub coco: Option<PathBuf>,
+    /// Outlines as GeoJSON; needs a single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub geojson: Option<PathBuf>,
+    /// Take the parameters of an earlier run from its JSON report; options given here win
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub params: Option<PathBuf>,
+    /// Print the report as JSON, one object per line and image
+    #[arg(long)]
+    #[serde(skip)]
+    pub json: bool,
+    /// Overwrite existing files
+    #[arg(long)]
+    #[serde(skip)]
+    pub force: bool,
+    /// Exit with 1 when the sweeps did not converge
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub strict: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ccbcut segment photo.jpg -k 8                         label map and pictures in this folder
+  ccbcut segment photo.jpg -k 8 --tau 2                 the normalized cut, to compare
+  ccbcut segment *.jpg -k 12 -o out --format png,npy    a batch; one bad file does not stop the rest
+  ccbcut segment photo.jpg -k 8 -o labels.npy           only the label map
+  ccbcut segment photo.jpg -k 8 --json > run.json       the report
+  ccbcut segment other.jpg --params run.json -k 12      the same settings, another number of parts
+  cat photo.png | ccbcut segment - -o labels.png        from a pipe
+
+Files are written under a temporary name and renamed, and never overwrite others without --force.";

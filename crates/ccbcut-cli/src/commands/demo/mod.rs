@@ -1,0 +1,80 @@
+//! `ccbcut demo`: a page that shows what the knob does.
+
+mod page;
+mod scene;
+
+use anyhow::{Context, Result, bail};
+use ccbcut::LabelMap;
+
+use crate::{
+    args::DemoArgs,
+    exit::ExitStatus,
+    files::{self, File},
+    output::Output,
+    paint,
+};
+
+use self::{
+    page::Cut,
+    scene::{HEIGHT, Scene, WIDTH},
+};
+
+use super::use_threads;
+
+/// Width of the kernel for the demo's cuts, in Lab units: about half the contrast of the small things.
+const SIGMA: f64 = 8.0;
+
+/// The two settings of the knob.
+const TAUS: [f64; 2] = [2.0, 1.0];
+
+/// Draws the scene, cuts it twice, and writes the page.
+pub fn run(args: &DemoArgs, output: &Output) -> Result<ExitStatus> {
+    let index = args.output.join("index.html");
+    files::check_free(&index, args.force)?;
+    use_threads(args.threads)?;
+    let scene = scene::draw(args.seed);
+    let progress = output.progress("demo");
+    let mut cuts = Vec::new();
+    for tau in TAUS {
+        progress.step(format!("cutting with tau {tau}"));
+        let (labels, ccn) =
+            cut_scene(&scene, tau, args).with_context(|| format!("cutting with tau {tau}"))?;
+        cuts.push(Cut { tau, labels, ccn, command: command(tau, args) });
+    }
+    drop(progress);
+    let Ok(cuts) = <[Cut; 2]>::try_from(cuts) else { bail!("the demo compares two cuts") };
+    let written = contents(&scene, &cuts, args)?;
+    files::write_all(&written, args.force)?;
+    output.summary(&format!("Open {} in a browser.\n", index.display()))?;
+    for (path, _) in &written {
+        output.detail(&format!("wrote {}", path.display()));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The one call into the library: the scene cut at `tau` with [`SIGMA`] and the demo's options; the labels, and what
+/// they cost (CCN) at each of [`TAUS`].
+fn cut_scene(_scene: &Scene, _tau: f64, _args: &DemoArgs) -> Result<(LabelMap, [f64; 2])> {
+    bail!("cutting images is not connected yet")
+}
+
+/// The command that makes the same cut.
+fn command(tau: f64, args: &DemoArgs) -> String {
+    let (k, seed) = (args.segments, args.seed);
+    format!("ccbcut segment scene.png -k {k} --tau {tau} --sigma {SIGMA} --seed {seed} -o tau{tau}")
+}
+
+/// The page and the pictures beside it.
+fn contents(scene: &Scene, cuts: &[Cut; 2], args: &DemoArgs) -> Result<Vec<File>> {
+    let png = |rgb: &[u8]| paint::encode_png(WIDTH, HEIGHT, rgb);
+    let mut files = vec![
+        (args.output.join("index.html"), page::render(scene, cuts)?.into_bytes()),
+        (args.output.join("scene.png"), png(&scene.rgb)?),
+    ];
+    for cut in cuts {
+        let name = |what: &str| args.output.join(format!("tau{}-{what}.png", cut.tau));
+        files.push((name("overlay"), png(&paint::overlay(&scene.rgb, &cut.labels)?)?));
+        files.push((name("mean-color"), png(&paint::mean_color(&scene.rgb, &cut.labels)?)?));
+    }
+    Ok(files)
+}

@@ -1,0 +1,111 @@
+//! `ccbcut embed`: the embedding that cuts are made from.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use ccbcut::Graph;
+use ccbcut_io::{Overwrite, write_npy};
+
+use crate::{
+    args::EmbedArgs,
+    exit::{ExitStatus, Hinted},
+    files,
+    output::Output,
+    read,
+    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    summary,
+    watch::Watch,
+};
+
+use super::{Outcome, status_of_run, use_threads};
+
+/// Reads a graph and writes its embedding.
+pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
+    files::check_free(&args.output, args.run.force)?;
+    if !["npy", "csv"].iter().any(|known| args.output.extension().is_some_and(|e| e == *known)) {
+        return Err(bad_ending(&args.output));
+    }
+    use_threads(args.embedding.threads)?;
+    let watch = Watch::start(args.embedding.time_limit)?;
+    let progress = output.progress(&args.graph.display().to_string());
+    progress.step("reading");
+    let graph = read::graph(&args.graph)?;
+    progress.step("embedding");
+    let (rows, outcome) = embed(&graph, args, &watch)?;
+    drop(progress);
+    if watch.is_interrupted() {
+        return Err(ccbcut::Error::Interrupted.into());
+    }
+    write_rows(&args.output, &rows, args.components, args.run.force)?;
+    let report = RunReport {
+        schema_version: SCHEMA_VERSION,
+        command: "embed",
+        input: args.graph.clone(),
+        parameters: report::parameters(args)?,
+        graph: outcome.graph,
+        stages: outcome.stages,
+        trace: outcome.trace,
+        stop_reason: outcome.stop_reason,
+        converged: outcome.converged,
+        n_segments: 0,
+        sizes: Vec::new(),
+        costs: None,
+        outputs: vec![OutputFile { kind: "embedding", path: args.output.clone() }],
+        versions: Versions::current(),
+    };
+    if args.run.json {
+        output.json(&report)?;
+    } else {
+        output.summary(&summary::of_run(&report, output))?;
+    }
+    Ok(status_of_run(&report, args.run.strict))
+}
+
+/// The one call into the library: Y of the graph, row by row, while `watch` allows.
+fn embed(_graph: &Graph, args: &EmbedArgs, _watch: &Watch) -> Result<(Vec<f64>, Outcome)> {
+    bail!("embedding graphs is not connected yet: `{}`", args.graph.display())
+}
+
+/// Y in the format that the file name asks for.
+fn write_rows(path: &Path, rows: &[f64], columns: usize, force: bool) -> Result<()> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("npy") => {
+            files::check_free(path, force)?;
+            let overwrite = if force { Overwrite::Allow } else { Overwrite::Refuse };
+            Ok(write_npy(path, &[rows.len() / columns.max(1), columns], rows, overwrite)?)
+        }
+        Some("csv") => files::write_all(&[(path.to_owned(), csv(rows, columns))], force),
+        _ => Err(bad_ending(path)),
+    }
+}
+
+fn bad_ending(path: &Path) -> anyhow::Error {
+    Hinted::error(format!("`{}` names no format", path.display()), "embeddings are written as .npy or .csv")
+}
+
+fn csv(rows: &[f64], columns: usize) -> Vec<u8> {
+    let line = |row: &[f64]| {
+        let cells: Vec<String> = row.iter().map(f64::to_string).collect();
+        format!("{}\n", cells.join(",")).into_bytes()
+    };
+    rows.chunks(columns.max(1)).flat_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_lines_or_an_array() {
+        assert_eq!(csv(&[0.5, -1.0, 2.0, 0.25], 2), b"0.5,-1\n2,0.25\n");
+        let folder = std::env::temp_dir().join(format!("ccbcut-embed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("y.npy");
+        write_rows(&path, &[0.5, -1.0, 2.0, 0.25], 2, false).unwrap();
+        let array = ccbcut_io::read_npy(&path).unwrap();
+        assert_eq!((array.shape, array.values.to_f64().unwrap()), (vec![2, 2], vec![0.5, -1.0, 2.0, 0.25]));
+        assert!(write_rows(&path, &[], 2, false).is_err());
+        assert!(write_rows(&folder.join("y.doc"), &[], 2, false).is_err());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,260 @@
+//! `ccbcut segment`: cut images into segments.
+
+use std::{path::Path, time::Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use ccbcut::{Image, LabelMap};
+use ccbcut_io::{
+    CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
+    encode_regions_csv, read_mask,
+};
+
+use crate::{
+    args::{ImageGraphArgs, SegmentArgs},
+    exit::ExitStatus,
+    files::{self, File, Job, Picture},
+    output::{Output, Progress},
+    paint, read,
+    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Stage, Versions},
+    summary,
+    watch::Watch,
+};
+
+use super::{Outcome, status_of_run, use_threads};
+
+/// Cuts every input; in a batch, a bad file is reported and the rest done.
+pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
+    let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output)?;
+    use_threads(args.embedding.threads)?;
+    let mut watch = Watch::start(args.embedding.time_limit)?;
+    let (mut n_failed, mut below) = (0, false);
+    for job in &jobs {
+        watch.restart();
+        let done = segment_one(job, args, &watch, output);
+        if watch.is_interrupted() {
+            return Err(ccbcut::Error::Interrupted.into());
+        }
+        match done {
+            Ok(status) => below |= status == ExitStatus::Below,
+            // A reader of stdout that went away ends the batch too.
+            Err(error) if jobs.len() == 1 || crate::exit::status_of(&error) != ExitStatus::Error => {
+                return Err(error);
+            }
+            Err(error) => {
+                output.error(&error);
+                n_failed += 1;
+            }
+        }
+    }
+    if n_failed > 0 {
+        output.status(&format!("{} of {} images done, {n_failed} failed", jobs.len() - n_failed, jobs.len()));
+        return Ok(ExitStatus::Error);
+    }
+    Ok(if below { ExitStatus::Below } else { ExitStatus::Success })
+}
+
+fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) -> Result<ExitStatus> {
+    let name = job.input.display();
+    let progress = output.progress(&name.to_string());
+    progress.step("reading");
+    let start = Instant::now();
+    let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
+    let read = Stage { name: "read".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
+    output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
+    let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
+    progress.step("writing");
+    let start = Instant::now();
+    let (contents, outputs) = contents(job, args, &input, &segmented)?;
+    files::write_all(&contents, args.output.force)?;
+    let write = Stage { name: "write".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
+    drop(progress);
+
+    let Segmented { labels, outcome, .. } = segmented;
+    let stages = [read].into_iter().chain(outcome.stages).chain([write]).collect();
+    let report = RunReport {
+        schema_version: SCHEMA_VERSION,
+        command: "segment",
+        input: job.input.clone(),
+        parameters: report::parameters(args)?,
+        graph: outcome.graph,
+        stages,
+        trace: outcome.trace,
+        stop_reason: outcome.stop_reason,
+        converged: outcome.converged,
+        n_segments: labels.n_segments(),
+        sizes: labels.sizes(),
+        costs: outcome.costs,
+        outputs,
+        versions: Versions::current(),
+    };
+    if !report.converged {
+        output
+            .warn(&format!("{name}: stopped before it converged ({})", report.stop_reason.replace('_', " ")));
+    }
+    if args.output.json {
+        output.json(&report)?;
+    } else {
+        output.summary(&summary::of_run(&report, output))?;
+    }
+    Ok(status_of_run(&report, args.output.strict))
+}
+
+/// An image as it was read: pixels for the library and for pictures.
+struct Input {
+    image: Image,
+    /// Which pixels to cut, row by row; all where there is none.
+    mask: Option<Vec<bool>>,
+    /// 8-bit RGB for pictures, row by row.
+    rgb: Vec<u8>,
+}
+
+impl Input {
+    fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
+        let limits = Limits { max_pixels: args.max_pixels as u64 };
+        let Decoded { image, mut mask, .. } = read::image(path, limits)?;
+        if let Some(path) = &args.mask {
+            let other = read_mask(path, limits)?;
+            let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
+            ensure!(
+                got == expected,
+                "the mask is {} × {} pixels, the image {} × {}",
+                got.1,
+                got.0,
+                expected.1,
+                expected.0
+            );
+            mask = Some(match mask {
+                Some(own) => own.iter().zip(&other.values).map(|(&a, &b)| a && b).collect(),
+                None => other.values,
+            });
+        }
+        let rgb = paint::rgb_of(&image);
+        Ok(Self { image, mask, rgb })
+    }
+}
+
+/// What the library made of an image.
+struct Segmented {
+    /// The label map, split into connected regions where that was asked for.
+    labels: LabelMap,
+    /// With `--all-k`: the label maps of 2, 3, … parts on the way.
+    smaller: Vec<LabelMap>,
+    /// Each part's term of the cost as a share of the sum, by label.
+    cost_shares: Vec<f64>,
+    outcome: Outcome,
+}
+
+/// The one call into the library: the image, cut as `args` asks, while `watch` allows.
+fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progress) -> Result<Segmented> {
+    progress.step("cutting");
+    let _ = (watch.flow(), input.mask.as_ref(), args.output.connected);
+    bail!("cutting images is not connected yet")
+}
+
+/// The bytes of every file of a job, and their list for the report.
+fn contents(
+    job: &Job,
+    args: &SegmentArgs,
+    input: &Input,
+    segmented: &Segmented,
+) -> Result<(Vec<File>, Vec<OutputFile>)> {
+    let (mut files, mut outputs): (Vec<File>, Vec<OutputFile>) = (Vec::new(), Vec::new());
+    let mut add = |kind: &'static str, path: &Path, bytes: Vec<u8>| {
+        files.push((path.to_owned(), bytes));
+        outputs.push(OutputFile { kind, path: path.to_owned() });
+    };
+    let labels = &segmented.labels;
+    for (_, path) in &job.labels {
+        add("labels", path, encode_label_map(path, labels)?);
+    }
+    if args.output.all_k {
+        for map in &segmented.smaller {
+            for (_, path) in job.labels_at(map.n_segments()) {
+                add("labels", &path, encode_label_map(&path, map)?);
+            }
+        }
+    }
+    for (picture, path) in &job.pictures {
+        let rgb = match picture {
+            Picture::Overlay => paint::overlay(&input.rgb, labels)?,
+            Picture::MeanColor => paint::mean_color(&input.rgb, labels)?,
+            Picture::Boundaries => paint::boundaries(labels),
+        };
+        add(picture.kind(), path, paint::encode_png(labels.width(), labels.height(), &rgb)?);
+    }
+    let rows = region_rows(&input.image, segmented);
+    if let Some(path) = &args.output.regions {
+        add("regions", path, encode_regions_csv(&rows).into_bytes());
+    }
+    if let Some(path) = &args.output.coco {
+        let name = job.input.display().to_string();
+        add("coco", path, encode_coco(&[(&name, labels)], CocoCounts::Compressed).into_bytes());
+    }
+    if let Some(path) = &args.output.geojson {
+        let colors: Vec<[f64; 3]> = rows.iter().map(|r| [r.mean_red, r.mean_green, r.mean_blue]).collect();
+        add("geojson", path, encode_geojson(path, labels, Some(&colors))?.into_bytes());
+    }
+    Ok((files, outputs))
+}
+
+/// The table of the segments, one row per label.
+fn region_rows(image: &Image, segmented: &Segmented) -> Vec<RegionRow> {
+    let labels = &segmented.labels;
+    let empty = |label: usize| RegionRow {
+        label: label as u32,
+        area: 0,
+        min_row: usize::MAX,
+        min_col: usize::MAX,
+        max_row: 0,
+        max_col: 0,
+        mean_red: 0.0,
+        mean_green: 0.0,
+        mean_blue: 0.0,
+        cost_share: segmented.cost_shares.get(label).copied().unwrap_or(f64::NAN),
+    };
+    let mut rows: Vec<RegionRow> = (0..labels.n_segments()).map(empty).collect();
+    for (p, &label) in labels.as_slice().iter().enumerate().filter(|&(_, &label)| label != LabelMap::VOID) {
+        let (row, column) = (p / labels.width(), p % labels.width());
+        let [red, green, blue] = paint::color_of(image.pixel(p));
+        let region = &mut rows[label as usize];
+        region.area += 1;
+        (region.min_row, region.max_row) = (region.min_row.min(row), region.max_row.max(row));
+        (region.min_col, region.max_col) = (region.min_col.min(column), region.max_col.max(column));
+        region.mean_red += f64::from(red);
+        region.mean_green += f64::from(green);
+        region.mean_blue += f64::from(blue);
+    }
+    for region in &mut rows {
+        let area = region.area.max(1) as f64;
+        region.mean_red /= area;
+        region.mean_green /= area;
+        region.mean_blue /= area;
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::GraphFacts;
+
+    #[test]
+    fn regions_have_boxes_areas_and_colours() {
+        let image =
+            Image::new(2, 2, 3, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+        let outcome = Outcome {
+            graph: GraphFacts::default(),
+            stages: Vec::new(),
+            trace: Vec::new(),
+            stop_reason: "converged".into(),
+            converged: true,
+            costs: None,
+        };
+        let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
+        let segmented = Segmented { labels, smaller: Vec::new(), cost_shares: vec![0.75, 0.25], outcome };
+        let rows = region_rows(&image, &segmented);
+        assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
+        assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));
+        assert_eq!((rows[1].area, rows[1].mean_green, rows[1].min_col), (1, 1.0, 1));
+    }
+}

@@ -1,0 +1,200 @@
+//! The JSON report: one object that says what ran, with what, and what came out.
+//!
+//! Described field by field in `docs/reference/json.md`; `SCHEMA_VERSION` grows when a field changes its meaning or goes.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use ccbcut::cost::Costs;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Version of the report's layout.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The record of one run of `segment`, `cluster` or `embed`.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The verb.
+    pub command: &'static str,
+    /// The file that was read, `-` for stdin.
+    pub input: PathBuf,
+    /// Every effective parameter, under the name of its option.
+    pub parameters: Value,
+    /// What was cut.
+    #[serde(flatten)]
+    pub graph: GraphFacts,
+    /// Where the time went, in order.
+    pub stages: Vec<Stage>,
+    /// The sweeps of the reweighting, in order.
+    pub trace: Vec<Sweep>,
+    /// Why the sweeps ended.
+    pub stop_reason: String,
+    /// Whether that reason is convergence; what `--strict` asks.
+    pub converged: bool,
+    /// Number of parts.
+    pub n_segments: usize,
+    /// Pixels or vertices of each part, by label.
+    pub sizes: Vec<usize>,
+    /// What the partition costs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
+    /// The files that were written.
+    pub outputs: Vec<OutputFile>,
+    /// What ran.
+    pub versions: Versions,
+}
+
+/// What was cut.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct GraphFacts {
+    /// Rows of the image; absent for a graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub height: Option<usize>,
+    /// Columns of the image; absent for a graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+    /// Vertices of the graph that was cut.
+    pub n: usize,
+    /// Its edges, each counted once.
+    pub edges: usize,
+    /// Its connected components.
+    pub components: usize,
+}
+
+/// How long a stage took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stage {
+    /// `read`, `affinity`, `coarsen`, `embed`, `partition`, `write`.
+    pub name: String,
+    /// Milliseconds.
+    pub ms: f64,
+}
+
+/// One sweep of the reweighting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the JSON report")]
+pub struct Sweep {
+    /// Which split of the hierarchy, counted from 0; always 0 for multiway.
+    pub split: usize,
+    /// Which sweep of it, counted from 0.
+    pub sweep: usize,
+    /// ε of (14) after the sweep.
+    pub epsilon: f64,
+    /// The objective that never rises.
+    pub f: f64,
+    /// J_τ (11).
+    pub j_tau: f64,
+    /// J₂ of the reweighted graph (12).
+    pub j2: f64,
+    /// The eigenvalues found.
+    pub eigenvalues: Vec<f64>,
+    /// Their largest residual.
+    pub residual: f64,
+    /// Steps of the eigensolver.
+    pub solver_steps: usize,
+    /// Milliseconds.
+    pub ms: f64,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutputFile {
+    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `embedding`.
+    pub kind: &'static str,
+    /// Where.
+    pub path: PathBuf,
+}
+
+/// What ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct Versions {
+    /// Version of the command and the library.
+    pub ccbcut: &'static str,
+    /// Operating system.
+    pub os: &'static str,
+    /// Processor architecture.
+    pub arch: &'static str,
+}
+
+impl Versions {
+    /// Of the running program.
+    pub fn current() -> Self {
+        Self { ccbcut: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, arch: std::env::consts::ARCH }
+    }
+}
+
+/// Options as the `parameters` object.
+pub fn parameters(args: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(args).context("recording the parameters")
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A report with something in every field.
+    pub fn example() -> RunReport {
+        let costs =
+            Costs { cut: 8.0, ncut: 0.5, rcut: 0.25, ncheeger: 0.3, rcheeger: 0.2, ccn: 0.75, ccr: 1.5 };
+        RunReport {
+            schema_version: SCHEMA_VERSION,
+            command: "segment",
+            input: "photo.jpg".into(),
+            parameters: serde_json::json!({
+                "segments": 3, "method": "hierarchical", "tau": 1.0, "balance": "normalized", "variant": "published"
+            }),
+            graph: GraphFacts { height: Some(240), width: Some(320), n: 4800, edges: 690_000, components: 1 },
+            stages: vec![
+                Stage { name: "affinity".into(), ms: 410.0 },
+                Stage { name: "embed".into(), ms: 620.0 },
+                Stage { name: "partition".into(), ms: 290.0 },
+            ],
+            trace: vec![Sweep {
+                split: 0,
+                sweep: 0,
+                epsilon: 1e-3,
+                f: 7.5,
+                j_tau: 7.0,
+                j2: 1.0,
+                eigenvalues: vec![0.01],
+                residual: 1e-9,
+                solver_steps: 12,
+                ms: 30.0,
+            }],
+            stop_reason: "converged".into(),
+            converged: true,
+            n_segments: 3,
+            sizes: vec![70_000, 6_000, 800],
+            costs: Some(costs),
+            outputs: vec![
+                OutputFile { kind: "labels", path: "photo-labels.png".into() },
+                OutputFile { kind: "overlay", path: "photo-overlay.png".into() },
+            ],
+            versions: Versions { ccbcut: "0.1.0", os: "linux", arch: "x86_64" },
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_report_is_documented() {
+        fn names(value: &Value, into: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => map.iter().for_each(|(key, inner)| {
+                    into.push(key.clone());
+                    names(inner, into);
+                }),
+                Value::Array(list) => list.iter().for_each(|inner| names(inner, into)),
+                _ => {}
+            }
+        }
+        let page = include_str!("../../../docs/reference/json.md");
+        let mut all = Vec::new();
+        names(&serde_json::to_value(example()).unwrap(), &mut all);
+        assert!(all.len() > 40);
+        for name in all {
+            assert!(page.contains(&format!("`{name}`")), "docs/reference/json.md does not explain `{name}`");
+        }
+    }
+}
