@@ -6,7 +6,7 @@ mod scene;
 use anyhow::{Context, Result, bail};
 use ccbcut::{
     Control, Image, LabelMap, Labels, Segmenter,
-    affinity::{Affinity, LabAffinity, LabKernel},
+    affinity::{Affinity, LabAffinity},
     cost::ccn,
 };
 
@@ -25,9 +25,6 @@ use self::{
 };
 
 use super::use_threads;
-
-/// Width of the kernel for the demo's cuts, in Lab units: about half the contrast of the small things.
-const SIGMA: f64 = 8.0;
 
 /// The two settings of the knob.
 const TAUS: [f64; 2] = [2.0, 1.0];
@@ -57,12 +54,12 @@ pub fn run(args: &DemoArgs, output: &Output) -> Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// The one call into the library: the scene cut at `tau` with [`SIGMA`] and the demo's options; the labels, and what
+/// The one call into the library: the scene cut at `tau` with the defaults of `segment`; the labels, and what
 /// they cost (CCN) at each of [`TAUS`].
 fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> Result<(LabelMap, [f64; 2])> {
     let pixels = scene.rgb.iter().map(|&v| f32::from(v) / 255.0).collect();
     let image = Image::new(HEIGHT, WIDTH, 3, pixels)?;
-    let affinity = LabAffinity::new(LabKernel::Gaussian { sigma: SIGMA });
+    let affinity = LabAffinity::default();
     let segmenter = Segmenter::new(args.segments, tau)
         .partitioner(|partitioner| partitioner.seed(args.seed))
         .affinity(affinity);
@@ -77,7 +74,7 @@ fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> R
 /// The command that makes the same cut.
 fn command(tau: f64, args: &DemoArgs) -> String {
     let (k, seed) = (args.segments, args.seed);
-    format!("ccbcut segment scene.png -k {k} --tau {tau} --sigma {SIGMA} --seed {seed} -o tau{tau}")
+    format!("ccbcut segment scene.png -k {k} --tau {tau} --seed {seed} -o tau{tau}")
 }
 
 /// The page and the pictures beside it.
@@ -93,4 +90,33 @@ fn contents(scene: &Scene, cuts: &[Cut; 2], args: &DemoArgs) -> Result<Vec<File>
         files.push((name("mean-color"), png(&paint::mean_color(&scene.rgb, &cut.labels)?)?));
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the demo is about: at tau = 1 every thing is found, at tau = 2 something large is chopped instead.
+    #[test]
+    fn the_knob_decides_between_chops_and_small_things() {
+        let scene = scene::draw(0);
+        let args = DemoArgs { output: "unused".into(), segments: 10, seed: 0, threads: 0, force: false };
+        let progress = Output::plain().progress("test");
+        let found = |tau: f64| -> Vec<f64> {
+            let (labels, _) = cut_scene(&scene, tau, &args, &progress).unwrap();
+            let overlap = |thing: u32, part: u32| {
+                let (mut both, mut either) = (0, 0);
+                for (&t, &l) in scene.things.iter().zip(labels.as_slice()) {
+                    both += usize::from(t == thing && l == part);
+                    either += usize::from(t == thing || l == part);
+                }
+                both as f64 / either as f64
+            };
+            (0..10).map(|thing| (0..10).map(|part| overlap(thing, part)).fold(0.0, f64::max)).collect()
+        };
+        let (balanced, compassionate) = (found(2.0), found(1.0));
+        assert!(compassionate.iter().all(|&f| f > 0.9), "tau = 1 finds every thing: {compassionate:?}");
+        assert!(balanced.iter().any(|&f| f < 0.1), "tau = 2 misses a small one: {balanced:?}");
+        assert!(balanced.iter().any(|&f| f > 0.4 && f < 0.6), "and halves a large one: {balanced:?}");
+    }
 }

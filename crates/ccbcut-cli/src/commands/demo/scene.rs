@@ -180,71 +180,10 @@ impl Noise {
 
 #[cfg(test)]
 mod tests {
-    use ccbcut::{Graph, Labels, cost::PartSums, graph::half_disc};
-
     use super::*;
-    use crate::commands::demo::SIGMA;
-
-    /// sRGB to L*a*b*, D65, with the formulas of the standard.
-    fn lab(pixel: &[u8]) -> [f64; 3] {
-        let linear = |v: u8| {
-            let v = f64::from(v) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-        };
-        let [r, g, b] = [linear(pixel[0]), linear(pixel[1]), linear(pixel[2])];
-        let f = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
-        let x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047);
-        let y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);
-        let z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883);
-        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
-    }
-
-    fn graph(scene: &Scene, sigma: f64) -> Graph {
-        let colors: Vec<[f64; 3]> = scene.rgb.chunks_exact(3).map(lab).collect();
-        let weight = |p: usize, q: usize| {
-            let squared: f64 = colors[p].iter().zip(&colors[q]).map(|(a, b)| (a - b).powi(2)).sum();
-            (-squared / (sigma * sigma)).exp() as f32
-        };
-        Graph::from_stencil(HEIGHT, WIDTH, half_disc(10.0), weight).unwrap()
-    }
 
     fn thing(name: &str) -> u32 {
         THINGS.iter().position(|&t| t == name).unwrap() as u32
-    }
-
-    /// The scene with its small things left in what is behind them.
-    fn large_things(scene: &Scene) -> Vec<u32> {
-        let behind = |&t: &u32| match THINGS[t as usize] {
-            "balloon" | "kite" => thing("sky"),
-            "boat" => thing("lake"),
-            "door" => thing("wall"),
-            _ => t,
-        };
-        scene.things.iter().map(behind).collect()
-    }
-
-    /// What the demo is about, by the costs themselves: one more part is best made by a chop at tau = 2, and from
-    /// any of the small things at tau = 1.
-    #[test]
-    fn the_knob_decides_between_chops_and_small_things() {
-        let scene = draw(0);
-        let graph = graph(&scene, SIGMA);
-        let base = large_things(&scene);
-        let ccn = |raw: &[u32]| {
-            let sums = PartSums::new(&graph, &Labels::from_raw(raw), graph.degrees()).unwrap();
-            [sums.ccb(2.0).unwrap(), sums.ccb(1.0).unwrap()]
-        };
-        let chopped = |name: &str, column: usize| {
-            let right = |(p, &t): (usize, &u32)| if t == thing(name) && p % WIDTH > column { 99 } else { t };
-            ccn(&base.iter().enumerate().map(right).collect::<Vec<_>>())
-        };
-        let chops = [chopped("sky", WIDTH / 2), chopped("meadow", 140)];
-        for name in ["balloon", "kite", "boat", "door"] {
-            let pairs = base.iter().zip(&scene.things);
-            let alone = ccn(&pairs.map(|(&b, &t)| if t == thing(name) { t } else { b }).collect::<Vec<_>>());
-            assert!(chops.iter().any(|chop| chop[0] < alone[0]), "{name}: {alone:?}, chops {chops:?}");
-            assert!(chops.iter().all(|chop| chop[1] > alone[1] + 3.0), "{name}: {alone:?}, chops {chops:?}");
-        }
     }
 
     #[test]
