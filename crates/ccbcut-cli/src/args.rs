@@ -11,7 +11,9 @@ mod segment;
 
 pub use cut::{EmbeddingArgs, PartitionArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
-pub use names::{Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, Variant};
+pub use names::{
+    Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, Upsampling, Variant,
+};
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod files;
+mod library;
 mod output;
 mod paint;
 mod params;

@@ -164,6 +164,14 @@ impl Progress {
     pub fn step(&self, message: impl Into<Cow<'static, str>>) {
         self.0.set_message(message);
     }
+
+    /// Says how far a counted stage is, as a bar.
+    pub fn count(&self, done: usize, total: usize, what: &'static str) {
+        const WIDTH: usize = 24;
+        let filled = WIDTH * done / total.max(1);
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(WIDTH - filled.min(WIDTH)));
+        self.0.set_message(format!("{what} {bar} {done}/{total}"));
+    }
 }
 
 impl Drop for Progress {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use ccbcut::cost::Costs;
+use ccbcut::{Iteration, cost::Costs, report::Stage};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -56,47 +56,31 @@ pub struct GraphFacts {
     /// Columns of the image; absent for a graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<usize>,
-    /// Vertices of the graph that was cut.
+    /// Vertices of the graph that was cut: for an image, the pixels that are not masked out.
     pub n: usize,
     /// Its edges, each counted once.
     pub edges: usize,
     /// Its connected components.
     pub components: usize,
-}
-
-/// How long a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stage {
-    /// `read`, `affinity`, `coarsen`, `embed`, `partition`, `write`.
-    pub name: String,
-    /// Milliseconds.
-    pub ms: f64,
+    /// Decimations that were made; absent for a graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<usize>,
+    /// Vertices of the graph that the eigenproblems were solved on; absent for a graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse_n: Option<usize>,
+    /// Its edges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse_edges: Option<usize>,
 }
 
 /// One sweep of the reweighting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the JSON report")]
 pub struct Sweep {
-    /// Which split of the hierarchy, counted from 0; always 0 for multiway.
+    /// Which embedding of the hierarchy, larger parts first, counted from 0; always 0 for multiway.
     pub split: usize,
-    /// Which sweep of it, counted from 0.
-    pub sweep: usize,
-    /// ε of (14) after the sweep.
-    pub epsilon: f64,
-    /// The objective that never rises.
-    pub f: f64,
-    /// J_τ (11).
-    pub j_tau: f64,
-    /// J₂ of the reweighted graph (12).
-    pub j2: f64,
-    /// The eigenvalues found.
-    pub eigenvalues: Vec<f64>,
-    /// Their largest residual.
-    pub residual: f64,
-    /// Steps of the eigensolver.
-    pub solver_steps: usize,
-    /// Milliseconds.
-    pub ms: f64,
+    /// What the sweep did.
+    #[serde(flatten)]
+    pub iteration: Iteration,
 }
 
 /// A file that was written.
@@ -146,23 +130,34 @@ pub mod tests {
             parameters: serde_json::json!({
                 "segments": 3, "method": "hierarchical", "tau": 1.0, "balance": "normalized", "variant": "published"
             }),
-            graph: GraphFacts { height: Some(240), width: Some(320), n: 4800, edges: 690_000, components: 1 },
+            graph: GraphFacts {
+                height: Some(240),
+                width: Some(320),
+                n: 76_800,
+                edges: 11_700_000,
+                components: 1,
+                levels: Some(2),
+                coarse_n: Some(4800),
+                coarse_edges: Some(690_000),
+            },
             stages: vec![
-                Stage { name: "affinity".into(), ms: 410.0 },
-                Stage { name: "embed".into(), ms: 620.0 },
-                Stage { name: "partition".into(), ms: 290.0 },
+                Stage { name: "affinity", ms: 410.0 },
+                Stage { name: "splitting", ms: 620.0 },
+                Stage { name: "upsample", ms: 290.0 },
             ],
             trace: vec![Sweep {
                 split: 0,
-                sweep: 0,
-                epsilon: 1e-3,
-                f: 7.5,
-                j_tau: 7.0,
-                j2: 1.0,
-                eigenvalues: vec![0.01],
-                residual: 1e-9,
-                solver_steps: 12,
-                ms: 30.0,
+                iteration: Iteration {
+                    sweep: 1,
+                    epsilon: 1e-3,
+                    f: 7.5,
+                    j_tau: 7.0,
+                    j2: 1.0,
+                    eigenvalues: vec![0.01],
+                    residual: 1e-9,
+                    solver_steps: 12,
+                    ms: 30.0,
+                },
             }],
             stop_reason: "converged".into(),
             converged: true,

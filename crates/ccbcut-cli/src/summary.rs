@@ -171,7 +171,7 @@ photo.jpg  320 × 240 pixels → 3 parts
   parts    largest 91.1 %, median 7.8 %, smallest 1.0 %
   costs    CCN 0.7500 (made small); cut 8.0000, NCut 0.5000, RCut 0.2500
   stopped  converged after 1 sweep
-  time     1.32 s (affinity 0.41, embed 0.62, partition 0.29)
+  time     1.32 s (affinity 0.41, splitting 0.62, upsample 0.29)
   wrote    photo-labels.png  the label map: part numbers from 0
            photo-overlay.png  boundaries on the image
   next     ccbcut segment photo.jpg -k 3 --tau 2 -o tau2   the normalized cut, to compare
@@ -190,7 +190,7 @@ photo.jpg  320 × 240 pixels → 3 parts
         second.split = 1;
         report.trace.push(second);
         let text = of_run(&report, &Output::plain());
-        assert!(text.contains("4,800 vertices, 690,000 edges → 3 parts"));
+        assert!(text.contains("76,800 vertices, 11,700,000 edges → 3 parts"));
         assert!(text.contains("smallest 1 of 1,000,001"));
         assert!(text.contains("max iterations after 2 sweeps in 2 splits"));
         assert!(!text.contains("next"));

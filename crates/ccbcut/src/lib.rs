@@ -42,5 +42,6 @@ pub use crate::{
     graph::{Balance, Graph},
     image::Image,
     labels::{LabelMap, Labels},
+    report::Report,
     segment::{Segmentation, Segmenter, Upsampling},
 };

@@ -1,5 +1,7 @@
 //! The record of a run: what was solved, how long each stage took, what the cut costs.
 
+use std::time::Instant;
+
 use crate::{
     cluster::Run,
     cost::Costs,
@@ -16,23 +18,8 @@ pub struct Stage {
     pub ms: f64,
 }
 
-/// One embedding of a hierarchical run, in brief.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct RunSummary {
-    /// Vertices of the part that was embedded.
-    pub n: usize,
-    /// How many sweeps.
-    pub sweeps: usize,
-    /// Why they ended.
-    pub stop_reason: StopReason,
-    /// The largest residual of any sweep.
-    pub residual: f64,
-}
-
 /// What was solved and measured.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
     /// Vertices of the graph that was cut (pixels that are not masked out).
     pub n: usize,
@@ -48,54 +35,61 @@ pub struct Report {
     pub coarse_edges: usize,
     /// Wall times.
     pub stages: Vec<Stage>,
-    /// The sweeps of the multiway embedding, or of the first split.
-    pub trace: Vec<Iteration>,
-    /// Why they ended; absent when there was nothing to solve.
-    pub stop_reason: Option<StopReason>,
-    /// Every embedding of a hierarchical run, larger parts first.
-    pub runs: Vec<RunSummary>,
+    /// The embedding (multiway), or one per part that was embedded, larger parts first.
+    pub runs: Vec<Run>,
     /// Whether the run went to its end.
     pub is_complete: bool,
-    /// How many embeddings ended at the sweep limit.
-    pub n_unconverged: usize,
     /// Parts found.
     pub n_segments: usize,
     /// Vertices of each part.
     pub sizes: Vec<usize>,
     /// The cost of the result under every family.
     pub costs: Costs,
+    /// Each part's term of the cost that was made small.
+    pub part_costs: Vec<f64>,
 }
 
 impl Report {
-    /// The sweeps and stop reason to show first, and a line per embedding.
-    pub(crate) fn summarize(runs: &[Run]) -> (Vec<Iteration>, Option<StopReason>, Vec<RunSummary>) {
-        let first = runs.first();
-        let trace = first.map_or(Vec::new(), |r| r.trace.iterations.clone());
-        let brief = |run: &Run| RunSummary {
-            n: run.n_vertices,
-            sweeps: run.trace.iterations.len(),
-            stop_reason: run.trace.stop_reason,
-            residual: run.trace.iterations.iter().map(|i| i.residual).fold(0.0, f64::max),
-        };
-        (trace, first.map(|r| r.trace.stop_reason), runs.iter().map(brief).collect())
+    /// The sweeps of the multiway embedding, or of the first split.
+    pub fn trace(&self) -> &[Iteration] {
+        self.runs.first().map_or(&[], |run| &run.trace.iterations)
+    }
+
+    /// Why the sweeps of the first embedding ended; `None` when there was nothing to solve.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.runs.first().map(|run| run.trace.stop_reason)
+    }
+
+    /// Whether the run went to its end and no embedding stopped at the sweep limit.
+    pub fn is_converged(&self) -> bool {
+        let at_limit = |run: &Run| run.trace.stop_reason == StopReason::MaxIterations;
+        self.is_complete && !self.runs.iter().any(at_limit)
+    }
+
+    /// The same report with every time set to zero: what must not change from run to run.
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        self.stages.iter_mut().for_each(|stage| stage.ms = 0.0);
+        self.runs.iter_mut().flat_map(|run| &mut run.trace.iterations).for_each(|sweep| sweep.ms = 0.0);
+        self
     }
 }
 
 /// A stopwatch that turns stages into [`Stage`] entries.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
-    last: std::time::Instant,
+    last: Instant,
     stages: Vec<Stage>,
 }
 
 impl Stopwatch {
     pub(crate) fn start() -> Self {
-        Self { last: std::time::Instant::now(), stages: Vec::new() }
+        Self { last: Instant::now(), stages: Vec::new() }
     }
 
     /// Ends the stage that began at the last lap.
     pub(crate) fn lap(&mut self, name: &'static str) {
-        let now = std::time::Instant::now();
+        let now = Instant::now();
         self.stages.push(Stage { name, ms: (now - self.last).as_secs_f64() * 1e3 });
         self.last = now;
     }

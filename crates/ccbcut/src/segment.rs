@@ -55,6 +55,7 @@ pub struct Segmenter {
     affinity: Arc<dyn Affinity + Send + Sync>,
     levels: usize,
     upsampling: Option<Upsampling>,
+    connected: bool,
 }
 
 impl std::fmt::Debug for Segmenter {
@@ -64,6 +65,7 @@ impl std::fmt::Debug for Segmenter {
             .field("affinity", &self.affinity.name())
             .field("levels", &self.levels)
             .field("upsampling", &self.upsampling)
+            .field("connected", &self.connected)
             .finish()
     }
 }
@@ -125,6 +127,7 @@ impl Segmenter {
             affinity: Arc::new(LabAffinity::new(LabKernel::default())),
             levels: 2,
             upsampling: None,
+            connected: false,
         }
     }
 
@@ -154,6 +157,13 @@ impl Segmenter {
     #[must_use]
     pub fn upsampling(mut self, upsampling: Upsampling) -> Self {
         self.upsampling = Some(upsampling);
+        self
+    }
+
+    /// Whether every part is split into its connected regions at the end; there may then be more than asked for.
+    #[must_use]
+    pub fn connected(mut self, connected: bool) -> Self {
+        self.connected = connected;
         self
     }
 
@@ -193,10 +203,13 @@ impl Segmenter {
         let coarse = Coarse::new(&pyramid, kept);
         watch.lap("coarsen");
 
-        let cut = match self.partitioner.method {
+        let mut cut = match self.partitioner.method {
             Method::Multiway => self.multiway(&graph, &pyramid, &coarse, &grid, control, &mut watch)?,
             Method::Hierarchical => self.hierarchical(&pyramid, &coarse, &grid, control, &mut watch)?,
         };
+        if self.connected {
+            cut.labels = cut.labels.connected();
+        }
         control.tell(Progress::Stage("costs"));
         let report = self.report(&graph, &coarse, &grid, &cut, watch, pyramid.n_levels())?;
         let Cut { labels, leaves, partition, .. } = cut;
@@ -292,16 +305,12 @@ impl Segmenter {
         let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| cut.labels.as_slice()[p as usize]).collect();
         let labels = Labels::from_raw(&on_pixels);
         let n_void = graph.n_vertices() - labels.len();
-        let (costs, components) = if n_void == 0 {
-            (Costs::of(graph, &labels, self.partitioner.tau)?, graph.components().n_segments())
-        } else {
-            let active = graph.induced(grid.pixels());
-            (Costs::of(&active, &labels, self.partitioner.tau)?, active.components().n_segments())
-        };
+        let active = (n_void > 0).then(|| graph.induced(grid.pixels()));
+        let graph = active.as_ref().unwrap_or(graph);
+        let Partitioner { balance, tau, .. } = &self.partitioner;
+        let (costs, part_costs) = Costs::with_terms(graph, &labels, balance, *tau)?;
+        let components = graph.components().n_segments();
         watch.lap("costs");
-        let (trace, stop_reason, runs) = Report::summarize(&cut.runs);
-        let n_unconverged =
-            cut.runs.iter().filter(|r| r.trace.stop_reason == StopReason::MaxIterations).count();
         Ok(Report {
             n: labels.len(),
             edges: graph.n_edges(),
@@ -310,14 +319,12 @@ impl Segmenter {
             coarse_n: coarse.graph().n_vertices(),
             coarse_edges: coarse.graph().n_edges(),
             stages: watch.into_stages(),
-            trace,
-            stop_reason,
-            runs: if self.partitioner.method == Method::Hierarchical { runs } else { Vec::new() },
+            runs: cut.runs.clone(),
             is_complete: cut.is_complete,
-            n_unconverged,
             n_segments: cut.labels.n_segments(),
             sizes: cut.labels.sizes(),
             costs,
+            part_costs,
         })
     }
 }

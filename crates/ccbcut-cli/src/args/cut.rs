@@ -21,7 +21,7 @@ pub struct PartitionArgs {
     /// How the rows of an embedding become parts (multiway)
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub rounding: Rounding,
-    /// Columns of the embedding (multiway) [default: the number of parts]
+    /// Columns of the embedding (multiway) [default: the number of parts, one fewer in the released variant]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub columns: Option<usize>,
     /// Restarts of k-means
@@ -32,9 +32,10 @@ pub struct PartitionArgs {
 impl PartitionArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
-    pub fn resolved(mut self) -> Self {
+    pub fn resolved(mut self, variant: Variant) -> Self {
         if self.method == Method::Multiway {
-            self.columns = self.columns.or(Some(self.segments));
+            let fewer = usize::from(variant == Variant::Released);
+            self.columns = self.columns.or(Some(self.segments.saturating_sub(fewer).max(1)));
         }
         self
     }
@@ -75,6 +76,9 @@ pub struct EmbeddingArgs {
     /// Residual at which the eigensolver stops
     #[arg(long, value_name = "TOL", default_value_t = 1e-6, hide_short_help = true)]
     pub eigen_tol: f64,
+    /// End with the rotation of the embedding that lowers J_tau (multiway, embed)
+    #[arg(long, hide_short_help = true)]
+    pub rotate: bool,
     /// Seed of everything random; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,

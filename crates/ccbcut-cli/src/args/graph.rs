@@ -37,7 +37,7 @@ impl ClusterArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        self.partition = self.partition.resolved();
+        self.partition = self.partition.resolved(self.embedding.variant);
         self.embedding = self.embedding.resolved();
         self
     }

@@ -83,6 +83,16 @@ pub enum Rounding {
     Procrustes,
 }
 
+/// How the labels of a hierarchical cut reach the pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Upsampling {
+    /// Each pixel joins the part it leans to most: boundaries follow the image
+    Prolong,
+    /// Each pixel takes the label of the nearest coarse pixel
+    Nearest,
+}
+
 /// File formats of a label map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]

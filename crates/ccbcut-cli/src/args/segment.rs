@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, PartitionArgs};
+use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, PartitionArgs, Upsampling, Variant};
 
 /// Cut images into segments.
 ///
@@ -36,7 +36,12 @@ impl SegmentArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        self.partition = self.partition.resolved();
+        self.partition = self.partition.resolved(self.embedding.variant);
+        let default = match self.embedding.variant {
+            Variant::Released => Upsampling::Nearest,
+            Variant::Published | Variant::Weighted => Upsampling::Prolong,
+        };
+        self.graph.upsampling = self.graph.upsampling.or(Some(default));
         self.embedding = self.embedding.resolved();
         self
     }
@@ -64,6 +69,9 @@ pub struct ImageGraphArgs {
     /// How often the graph is halved before it is cut; 0 for full resolution
     #[arg(long, value_name = "N", default_value_t = 2, hide_short_help = true)]
     pub levels: usize,
+    /// How labels reach the pixels (hierarchical) [default: prolong; nearest in the released variant]
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
+    pub upsampling: Option<Upsampling>,
     /// Cut only where this image is not black; needs a single input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]

@@ -1,16 +1,18 @@
 //! `ccbcut cluster`: cut a graph into parts.
 
-use anyhow::{Result, bail};
-use ccbcut::{Graph, Labels};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use ccbcut::{Control, Graph, Labels, cost::Costs, report::Stage};
 use ccbcut_io::encode_labels_vector;
 
 use crate::{
     args::ClusterArgs,
     exit::ExitStatus,
-    files,
-    output::Output,
+    files, library,
+    output::{Output, Progress},
     read,
-    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    report::{self, GraphFacts, OutputFile, RunReport, SCHEMA_VERSION, Versions},
     summary,
     watch::Watch,
 };
@@ -28,7 +30,8 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     progress.step("reading");
     let graph = read::graph(&args.graph)?;
     progress.step("cutting");
-    let (labels, outcome) = cut(&graph, args, &watch)?;
+    let (labels, outcome) = cut(&graph, args, &watch, &progress)
+        .with_context(|| format!("cutting `{}`", args.graph.display()))?;
     drop(progress);
     if watch.is_interrupted() {
         return Err(ccbcut::Error::Interrupted.into());
@@ -68,8 +71,28 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
 }
 
 /// The one call into the library: the graph, cut as `args` asks, while `watch` allows.
-fn cut(_graph: &Graph, args: &ClusterArgs, _watch: &Watch) -> Result<(Labels, Outcome)> {
-    bail!("cutting graphs is not connected yet: `{}`", args.graph.display())
+fn cut(graph: &Graph, args: &ClusterArgs, watch: &Watch, progress: &Progress) -> Result<(Labels, Outcome)> {
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    let start = Instant::now();
+    let partitioner = library::partitioner(&args.partition, &args.embedding);
+    let cut = partitioner.partition_with(graph, &mut control)?;
+    let solved = Stage { name: "cut", ms: start.elapsed().as_secs_f64() * 1e3 };
+    let outcome = Outcome {
+        graph: GraphFacts {
+            n: graph.n_vertices(),
+            edges: graph.n_edges(),
+            components: graph.components().n_segments(),
+            ..GraphFacts::default()
+        },
+        stages: vec![solved],
+        trace: library::sweeps(&cut.runs),
+        stop_reason: library::stop_reason(&cut.runs, cut.is_complete),
+        converged: cut.is_complete && cut.n_unconverged() == 0,
+        costs: Some(Costs::of(graph, &cut.labels, args.embedding.tau)?),
+    };
+    Ok((cut.labels, outcome))
 }
 
 fn lines(labels: &Labels) -> Vec<u8> {

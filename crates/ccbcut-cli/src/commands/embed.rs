@@ -1,18 +1,18 @@
 //! `ccbcut embed`: the embedding that cuts are made from.
 
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
-use anyhow::{Result, bail};
-use ccbcut::Graph;
+use anyhow::{Context, Result};
+use ccbcut::{Graph, StopReason, cluster::Run, report::Stage};
 use ccbcut_io::{Overwrite, write_npy};
 
 use crate::{
     args::EmbedArgs,
     exit::{ExitStatus, Hinted},
-    files,
-    output::Output,
+    files, library,
+    output::{Output, Progress},
     read,
-    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    report::{self, GraphFacts, OutputFile, RunReport, SCHEMA_VERSION, Versions},
     summary,
     watch::Watch,
 };
@@ -31,7 +31,8 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     progress.step("reading");
     let graph = read::graph(&args.graph)?;
     progress.step("embedding");
-    let (rows, outcome) = embed(&graph, args, &watch)?;
+    let (rows, outcome) = embed(&graph, args, &watch, &progress)
+        .with_context(|| format!("embedding `{}`", args.graph.display()))?;
     drop(progress);
     if watch.is_interrupted() {
         return Err(ccbcut::Error::Interrupted.into());
@@ -62,8 +63,30 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
 }
 
 /// The one call into the library: Y of the graph, row by row, while `watch` allows.
-fn embed(_graph: &Graph, args: &EmbedArgs, _watch: &Watch) -> Result<(Vec<f64>, Outcome)> {
-    bail!("embedding graphs is not connected yet: `{}`", args.graph.display())
+fn embed(graph: &Graph, args: &EmbedArgs, watch: &Watch, progress: &Progress) -> Result<(Vec<f64>, Outcome)> {
+    let start = Instant::now();
+    let irrq = library::irrq(&args.embedding).n_components(args.components);
+    let fit = irrq.fit_with(graph, &mut |sweep| {
+        library::show(progress, ccbcut::Progress::Sweep(sweep));
+        watch.flow()
+    })?;
+    let solved = Stage { name: "embedding", ms: start.elapsed().as_secs_f64() * 1e3 };
+    let reason = fit.trace.stop_reason;
+    let run = Run { n_vertices: graph.n_vertices(), first_vertex: 0, trace: fit.trace };
+    let outcome = Outcome {
+        graph: GraphFacts {
+            n: graph.n_vertices(),
+            edges: graph.n_edges(),
+            components: graph.components().n_segments(),
+            ..GraphFacts::default()
+        },
+        stages: vec![solved],
+        trace: library::sweeps(std::slice::from_ref(&run)),
+        stop_reason: reason.name().to_owned(),
+        converged: !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted),
+        costs: None,
+    };
+    Ok((fit.embedding.as_slice().to_vec(), outcome))
 }
 
 /// Y in the format that the file name asks for.

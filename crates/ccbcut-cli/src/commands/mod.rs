@@ -8,13 +8,13 @@ mod generate;
 mod segment;
 
 use anyhow::{Context, Result};
-use ccbcut::cost::Costs;
+use ccbcut::{cost::Costs, report::Stage};
 
 use crate::{
     args::Verb,
     exit::ExitStatus,
     output::Output,
-    report::{GraphFacts, RunReport, Stage, Sweep},
+    report::{GraphFacts, RunReport, Sweep},
 };
 
 /// Does what was asked.

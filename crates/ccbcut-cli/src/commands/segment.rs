@@ -2,8 +2,8 @@
 
 use std::{path::Path, time::Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use ccbcut::{Image, LabelMap};
+use anyhow::{Context, Result, ensure};
+use ccbcut::{Control, Image, LabelMap, partition::Tree, report::Stage};
 use ccbcut_io::{
     CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
     encode_regions_csv, read_mask,
@@ -13,9 +13,10 @@ use crate::{
     args::{ImageGraphArgs, SegmentArgs},
     exit::ExitStatus,
     files::{self, File, Job, Picture},
+    library,
     output::{Output, Progress},
     paint, read,
-    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Stage, Versions},
+    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
     summary,
     watch::Watch,
 };
@@ -59,14 +60,14 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     progress.step("reading");
     let start = Instant::now();
     let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
-    let read = Stage { name: "read".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
+    let read = Stage { name: "read", ms: start.elapsed().as_secs_f64() * 1e3 };
     output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
     let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
     progress.step("writing");
     let start = Instant::now();
     let (contents, outputs) = contents(job, args, &input, &segmented)?;
     files::write_all(&contents, args.output.force)?;
-    let write = Stage { name: "write".to_owned(), ms: start.elapsed().as_secs_f64() * 1e3 };
+    let write = Stage { name: "write", ms: start.elapsed().as_secs_f64() * 1e3 };
     drop(progress);
 
     let Segmented { labels, outcome, .. } = segmented;
@@ -146,9 +147,32 @@ struct Segmented {
 
 /// The one call into the library: the image, cut as `args` asks, while `watch` allows.
 fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progress) -> Result<Segmented> {
-    progress.step("cutting");
-    let _ = (watch.flow(), input.mask.as_ref(), args.output.connected);
-    bail!("cutting images is not connected yet")
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected);
+    let cut = segmenter.segment_with(&input.image, input.mask.as_deref(), &mut control)?;
+    let mut smaller = Vec::new();
+    if args.output.all_k {
+        let leaves = cut.tree().map_or(0, Tree::n_leaves);
+        for k in 2..leaves {
+            let map = cut.labels_for(k)?;
+            smaller.push(if args.output.connected { map.connected() } else { map });
+        }
+    }
+    let report = &cut.report;
+    let total: f64 = report.part_costs.iter().sum();
+    let share = |cost: &f64| if total > 0.0 { cost / total } else { 0.0 };
+    let outcome = Outcome {
+        graph: library::image_facts(report, input.image.height(), input.image.width()),
+        stages: report.stages.clone(),
+        trace: library::sweeps(&report.runs),
+        stop_reason: library::stop_reason(&report.runs, report.is_complete),
+        converged: report.is_converged(),
+        costs: Some(report.costs),
+    };
+    let cost_shares = report.part_costs.iter().map(share).collect();
+    Ok(Segmented { labels: cut.labels, smaller, cost_shares, outcome })
 }
 
 /// The bytes of every file of a job, and their list for the report.

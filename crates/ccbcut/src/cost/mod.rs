@@ -73,7 +73,30 @@ impl Costs {
     /// One pass over the edges: O(n + |E|) time, O(n) auxiliary space.
     pub fn of(graph: &Graph, labels: &Labels, tau: f64) -> Result<Self> {
         let ratio = PartSums::new(graph, labels, &vec![1.0; graph.n_vertices()])?;
+        Self::from_sums(&ratio, &ratio.measured_by(labels, graph.degrees()), tau)
+    }
+
+    /// All costs, and each part's term of (7) under a balance, from one pass over the edges.
+    ///
+    /// # Errors
+    /// As [`Costs::of`], and those of [`Balance::weights`].
+    pub fn with_terms(
+        graph: &Graph,
+        labels: &Labels,
+        balance: &Balance,
+        tau: f64,
+    ) -> Result<(Self, Vec<f64>)> {
+        let ratio = PartSums::new(graph, labels, &vec![1.0; graph.n_vertices()])?;
         let normalized = ratio.measured_by(labels, graph.degrees());
+        let terms = match balance {
+            Balance::Normalized => normalized.ccb_terms(tau)?,
+            Balance::Ratio => ratio.ccb_terms(tau)?,
+            Balance::Custom(_) => ratio.measured_by(labels, &balance.weights(graph)?).ccb_terms(tau)?,
+        };
+        Ok((Self::from_sums(&ratio, &normalized, tau)?, terms))
+    }
+
+    fn from_sums(ratio: &PartSums, normalized: &PartSums, tau: f64) -> Result<Self> {
         Ok(Self {
             cut: ratio.cut(),
             ncut: normalized.ratio_sum(),
@@ -162,9 +185,17 @@ impl PartSums {
     /// # Errors
     /// [`Error::TauOutOfRange`] for τ < 0 or NaN.
     pub fn ccb(&self, tau: f64) -> Result<f64> {
+        Ok(self.ccb_terms(tau)?.iter().sum())
+    }
+
+    /// The terms of (7), one per part: ½ Cut(V_ℓ, V∖V_ℓ) / (2π(V_ℓ))^(τ/2).
+    ///
+    /// # Errors
+    /// [`Error::TauOutOfRange`] for τ < 0 or NaN.
+    pub fn ccb_terms(&self, tau: f64) -> Result<Vec<f64>> {
         balanced::check_tau(tau)?;
-        let parts = self.cuts.iter().zip(&self.sizes);
-        Ok(0.5 * parts.map(|(&cut, &size)| balanced::discounted(cut, 2.0 * size, 0.5 * tau)).sum::<f64>())
+        let term = |(&cut, &size): (&f64, &f64)| 0.5 * balanced::discounted(cut, 2.0 * size, 0.5 * tau);
+        Ok(self.cuts.iter().zip(&self.sizes).map(term).collect())
     }
 
     /// The same parts with another π, which the caller has checked.

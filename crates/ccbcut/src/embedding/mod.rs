@@ -124,7 +124,7 @@ pub struct Iteration {
 
 /// Why the sweeps ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum StopReason {
     /// τ = 2 needs one eigenproblem and no reweighting.
@@ -147,12 +147,12 @@ impl StopReason {
     /// The name used in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Self::SingleSolve => "single-solve",
+            Self::SingleSolve => "single_solve",
             Self::Converged => "converged",
-            Self::MaxIterations => "max-iterations",
-            Self::EpsilonVanished => "epsilon-vanished",
-            Self::CostRose => "cost-rose",
-            Self::CostBent => "cost-bent",
+            Self::MaxIterations => "max_iterations",
+            Self::EpsilonVanished => "epsilon_vanished",
+            Self::CostRose => "cost_rose",
+            Self::CostBent => "cost_bent",
             Self::Interrupted => "interrupted",
         }
     }

@@ -205,10 +205,7 @@ fn the_same_bytes_for_every_thread_count_and_run() {
                     .partitioner(|p| p.method(method).irrq(|i| i.max_iterations(8)))
                     .segment(&image)
                     .unwrap();
-                let mut report = cut.report.clone();
-                report.stages.iter_mut().for_each(|s| s.ms = 0.0);
-                report.trace.iter_mut().for_each(|i| i.ms = 0.0);
-                (cut.labels, format!("{report:?}"))
+                (cut.labels, cut.report.without_times())
             };
             let one = pool(1, run);
             for threads in [2, 3] {

@@ -4,13 +4,18 @@ mod page;
 mod scene;
 
 use anyhow::{Context, Result, bail};
-use ccbcut::LabelMap;
+use ccbcut::{
+    Control, Image, LabelMap, Labels, Segmenter,
+    affinity::{Affinity, LabAffinity, LabKernel},
+    cost::ccn,
+};
 
 use crate::{
     args::DemoArgs,
     exit::ExitStatus,
     files::{self, File},
-    output::Output,
+    library,
+    output::{Output, Progress},
     paint,
 };
 
@@ -38,7 +43,7 @@ pub fn run(args: &DemoArgs, output: &Output) -> Result<ExitStatus> {
     for tau in TAUS {
         progress.step(format!("cutting with tau {tau}"));
         let (labels, ccn) =
-            cut_scene(&scene, tau, args).with_context(|| format!("cutting with tau {tau}"))?;
+            cut_scene(&scene, tau, args, &progress).with_context(|| format!("cutting with tau {tau}"))?;
         cuts.push(Cut { tau, labels, ccn, command: command(tau, args) });
     }
     drop(progress);
@@ -54,8 +59,19 @@ pub fn run(args: &DemoArgs, output: &Output) -> Result<ExitStatus> {
 
 /// The one call into the library: the scene cut at `tau` with [`SIGMA`] and the demo's options; the labels, and what
 /// they cost (CCN) at each of [`TAUS`].
-fn cut_scene(_scene: &Scene, _tau: f64, _args: &DemoArgs) -> Result<(LabelMap, [f64; 2])> {
-    bail!("cutting images is not connected yet")
+fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> Result<(LabelMap, [f64; 2])> {
+    let pixels = scene.rgb.iter().map(|&v| f32::from(v) / 255.0).collect();
+    let image = Image::new(HEIGHT, WIDTH, 3, pixels)?;
+    let affinity = LabAffinity::new(LabKernel::Gaussian { sigma: SIGMA });
+    let segmenter = Segmenter::new(args.segments, tau)
+        .partitioner(|partitioner| partitioner.seed(args.seed))
+        .affinity(affinity);
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let cut = segmenter.segment_with(&image, None, &mut Control::new().observer(&mut observe))?;
+    let graph = affinity.graph(&image)?;
+    let labels = Labels::from_raw(cut.labels.as_slice());
+    let cost = |tau| ccn(&graph, &labels, tau);
+    Ok((cut.labels, [cost(TAUS[0])?, cost(TAUS[1])?]))
 }
 
 /// The command that makes the same cut.

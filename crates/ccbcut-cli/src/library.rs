@@ -1,0 +1,142 @@
+//! From options to the library, and from its results to the report.
+
+use ccbcut::{
+    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
+    affinity::{LabAffinity, LabKernel, Neighborhood},
+    cluster::Run,
+    partition::Rounding,
+};
+
+use crate::{
+    args::{self, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs},
+    output,
+    report::{GraphFacts, Sweep},
+};
+
+/// The balance that the options name.
+pub fn balance(args: &EmbeddingArgs) -> Balance {
+    match args.balance {
+        BalanceName::Normalized => Balance::Normalized,
+        BalanceName::Ratio => Balance::Ratio,
+    }
+}
+
+fn variant(args: &EmbeddingArgs) -> Variant {
+    match args.variant {
+        args::Variant::Published => Variant::Published,
+        args::Variant::Released => Variant::Released,
+        args::Variant::Weighted => Variant::Weighted,
+    }
+}
+
+/// IRRQ with the options' settings; columns are the caller's.
+pub fn irrq(args: &EmbeddingArgs) -> Irrq {
+    configure(Irrq::new(args.tau), args).balance(balance(args)).variant(variant(args)).seed(args.seed)
+}
+
+fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
+    let irrq = match (args.kappa, args.kappa_count) {
+        (_, Some(count)) => irrq.kappa(Kappa::Count(count)),
+        (Some(fraction), None) => irrq.kappa(Kappa::Fraction(fraction)),
+        (None, None) => irrq,
+    };
+    irrq.epsilon_floor(args.epsilon_floor)
+        .max_iterations(args.max_iterations)
+        .tol(args.tol)
+        .eigen_tol(args.eigen_tol)
+        .rotate(args.rotate)
+}
+
+/// The partitioner with the options' settings.
+pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Partitioner {
+    let method = match partition.method {
+        args::Method::Hierarchical => Method::Hierarchical,
+        args::Method::Multiway => Method::Multiway,
+    };
+    let rounding = match partition.rounding {
+        args::Rounding::Kmeans => Rounding::KMeans,
+        args::Rounding::Discretize => Rounding::Discretize,
+        args::Rounding::Procrustes => Rounding::Procrustes,
+    };
+    let partitioner = Partitioner::new(partition.segments, embedding.tau)
+        .balance(balance(embedding))
+        .method(method)
+        .variant(variant(embedding))
+        .rounding(rounding)
+        .n_init(partition.n_init)
+        .seed(embedding.seed)
+        .irrq(|irrq| configure(irrq, embedding));
+    match partition.columns {
+        Some(columns) => partitioner.n_columns(columns),
+        None => partitioner,
+    }
+}
+
+/// The segmenter with the options' settings.
+pub fn segmenter(
+    partition: &PartitionArgs,
+    embedding: &EmbeddingArgs,
+    graph: &ImageGraphArgs,
+    connected: bool,
+) -> Segmenter {
+    let kernel = match graph.kernel {
+        Kernel::Gaussian => LabKernel::Gaussian { sigma: graph.sigma },
+        Kernel::Released => LabKernel::Released { beta: graph.beta },
+    };
+    let args::Affinity::Lab = graph.affinity;
+    let segmenter = Segmenter::new(partition.segments, embedding.tau)
+        .partitioner(|_| partitioner(partition, embedding))
+        .affinity(LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)))
+        .levels(graph.levels)
+        .connected(connected);
+    match graph.upsampling {
+        Some(args::Upsampling::Prolong) => segmenter.upsampling(ccbcut::Upsampling::Prolong),
+        Some(args::Upsampling::Nearest) => segmenter.upsampling(ccbcut::Upsampling::Nearest),
+        None => segmenter,
+    }
+}
+
+/// Tells the progress bar where the library is.
+pub fn show(progress: &output::Progress, event: Progress<'_>) {
+    match event {
+        Progress::Stage(name) => progress.step(name),
+        Progress::Sweep(sweep) => {
+            progress.step(format!("embedding, sweep {}: F = {:.5}", sweep.sweep, sweep.f));
+        }
+        Progress::Split(step) => progress.count(step.n_segments, step.target, "splitting"),
+        _ => {}
+    }
+}
+
+/// Every sweep of every embedding, in the order of the runs.
+pub fn sweeps(runs: &[Run]) -> Vec<Sweep> {
+    let all = runs.iter().enumerate();
+    all.flat_map(|(split, run)| {
+        run.trace.iterations.iter().map(move |iteration| Sweep { split, iteration: iteration.clone() })
+    })
+    .collect()
+}
+
+/// Why the run ended, for the report: the first reason that is not convergence, or else the first.
+pub fn stop_reason(runs: &[Run], is_complete: bool) -> String {
+    if !is_complete {
+        return StopReason::Interrupted.name().to_owned();
+    }
+    let reasons = || runs.iter().map(|run| run.trace.stop_reason);
+    let limit = reasons().find(|&reason| reason == StopReason::MaxIterations);
+    limit.or_else(|| reasons().next()).map_or("nothing_to_solve", StopReason::name).to_owned()
+}
+
+/// What was cut, for an image.
+pub fn image_facts(report: &Report, height: usize, width: usize) -> GraphFacts {
+    GraphFacts {
+        height: Some(height),
+        width: Some(width),
+        n: report.n,
+        edges: report.edges,
+        components: report.components,
+        levels: Some(report.levels),
+        coarse_n: Some(report.coarse_n),
+        coarse_edges: Some(report.coarse_edges),
+    }
+}
