@@ -14,10 +14,16 @@ mod summary;
 mod watch;
 
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use crate::{exit::ExitStatus, output::Output};
 
 fn main() -> ExitCode {
+    // A file-size limit then ends in an error that cleans up after itself, not in a killed process. Where the
+    // handler cannot be set, nothing else changes.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let cli = match params::parse(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(cli) => cli,
         Err(error) => match error.downcast::<clap::Error>() {

@@ -5,8 +5,8 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context, Result};
-use ccbcut::{Graph, Labels};
+use anyhow::{Context, Result, ensure};
+use ccbcut::{Graph, LabelMap, Labels};
 use ccbcut_io::{
     Decoded, Limits, decode_graph, decode_image, read_graph, read_image, read_label_map, read_labels_vector,
 };
@@ -48,17 +48,24 @@ pub fn labels(path: &Path) -> Result<Labels> {
         .extension()
         .is_some_and(|e| ["png", "tif", "tiff", "mat"].iter().any(|known| e.eq_ignore_ascii_case(known)));
     if is_map {
-        let map = read_label_map(path, Limits::default()).with_context(context)?;
-        return Ok(Labels::from_raw(map.as_slice()));
+        return labels_of_map(path).with_context(context);
     }
     match read_labels_vector(path) {
         // An array of two dimensions is a label map.
-        Err(ccbcut_io::Error::Shape { .. }) => {
-            let map = read_label_map(path, Limits::default()).with_context(context)?;
-            Ok(Labels::from_raw(map.as_slice()))
-        }
+        Err(ccbcut_io::Error::Shape { .. }) => labels_of_map(path).with_context(context),
         other => other.with_context(context),
     }
+}
+
+/// A label map as labels of vertices: every pixel must have one.
+fn labels_of_map(path: &Path) -> Result<Labels> {
+    let map = read_label_map(path, Limits::default())?;
+    let void = map.as_slice().iter().filter(|&&label| label == LabelMap::VOID).count();
+    ensure!(
+        void == 0,
+        "{void} pixels of the label map belong to no part, but a cost needs a part for every vertex"
+    );
+    Ok(Labels::from_raw(map.as_slice()))
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -35,8 +35,9 @@ pub fn of_run(report: &RunReport, output: &Output) -> String {
     if let Some(costs) = &report.costs {
         let name = if report.parameters["balance"] == "ratio" { "CCR" } else { "CCN" };
         let minimised = if name == "CCR" { costs.ccr } else { costs.ccn };
-        let others = format!("cut {:.4}, NCut {:.4}, RCut {:.4}", costs.cut, costs.ncut, costs.rcut);
-        row("costs", &format!("{name} {minimised:.4} (made small); {others}"));
+        let others = [("cut", costs.cut), ("NCut", costs.ncut), ("RCut", costs.rcut)];
+        let others = others.map(|(name, value)| format!("{name} {}", digits(value))).join(", ");
+        row("costs", &format!("{name} {} (made small); {others}", digits(minimised)));
     }
     row("stopped", &stop_line(report));
     row("time", &time_line(report));
@@ -59,6 +60,17 @@ pub fn of_costs(rows: &[(String, f64)], output: &Output) -> String {
         line(&mut text, format_args!("{}  {value}", output.paint(&name, Style::Strong)));
     }
     text
+}
+
+/// Four significant digits, small numbers with an exponent.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size < 1e-3 => format!("{value:.3e}"),
+        size if size < 1.0 => format!("{value:.4}"),
+        size if size < 1e3 => format!("{value:.3}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 /// A number with thin groups of thousands: 690,000.
@@ -122,7 +134,7 @@ fn stop_line(report: &RunReport) -> String {
     match (sweeps, splits) {
         (0, _) => reason,
         (_, 0 | 1) => format!("{reason} after {}", count(sweeps, "sweep")),
-        _ => format!("{reason} after {} in {}", count(sweeps, "sweep"), count(splits, "split")),
+        _ => format!("{reason} after {} in {}", count(sweeps, "sweep"), count(splits, "embedding")),
     }
 }
 
@@ -169,7 +181,7 @@ mod tests {
 photo.jpg  320 × 240 pixels → 3 parts
   cut      tau 1 (2 is the most balanced; smaller lets small parts stand alone); hierarchical, normalized, published
   parts    largest 91.1 %, median 7.8 %, smallest 1.0 %
-  costs    CCN 0.7500 (made small); cut 8.0000, NCut 0.5000, RCut 0.2500
+  costs    CCN 0.7500 (made small); cut 8.000, NCut 0.5000, RCut 0.2500
   stopped  converged after 1 sweep
   time     1.32 s (affinity 0.41, splitting 0.62, upsample 0.29)
   wrote    photo-labels.png  the label map: part numbers from 0
@@ -192,7 +204,7 @@ photo.jpg  320 × 240 pixels → 3 parts
         let text = of_run(&report, &Output::plain());
         assert!(text.contains("76,800 vertices, 11,700,000 edges → 3 parts"));
         assert!(text.contains("smallest 1 of 1,000,001"));
-        assert!(text.contains("max iterations after 2 sweeps in 2 splits"));
+        assert!(text.contains("max iterations after 2 sweeps in 2 embeddings"));
         assert!(!text.contains("next"));
     }
 

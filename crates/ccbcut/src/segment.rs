@@ -258,7 +258,10 @@ impl Segmenter {
         control.tell(Progress::Stage("rounding"));
         let pi = match self.partitioner.balance {
             Balance::Ratio => vec![1.0; n_active],
-            _ => grid.pixels().iter().map(|&p| graph.degrees()[p as usize].max(f64::MIN_POSITIVE)).collect(),
+            Balance::Normalized | Balance::Custom(_) => {
+                let pi = self.partitioner.balance.weights(graph)?;
+                grid.pixels().iter().map(|&p| pi[p as usize]).collect()
+            }
         };
         let labels = self.partitioner.round(&fine, &pi)?;
         watch.lap("rounding");

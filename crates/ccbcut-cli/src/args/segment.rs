@@ -9,7 +9,7 @@ use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, PartitionArgs, Upsampl
 
 /// Cut images into segments.
 ///
-/// Reads PNG, JPEG or TIFF, ties every pixel to its neighbours by how alike their colours are, and cuts that graph
+/// Reads PNG, JPEG, TIFF, WebP, BMP, PNM and NumPy arrays, ties every pixel to its neighbours by how alike their colours are, and cuts that graph
 /// into parts. Writes a label map for each image, and pictures to look at.
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = EXAMPLES)]

@@ -138,8 +138,8 @@ impl Input {
 struct Segmented {
     /// The label map, split into connected regions where that was asked for.
     labels: LabelMap,
-    /// With `--all-k`: the label maps of 2, 3, … parts on the way.
-    smaller: Vec<LabelMap>,
+    /// With `--all-k`: the label maps of 2, 3, … parts on the way, by their number before `--connected`.
+    smaller: Vec<(usize, LabelMap)>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
@@ -157,7 +157,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         let leaves = cut.tree().map_or(0, Tree::n_leaves);
         for k in 2..leaves {
             let map = cut.labels_for(k)?;
-            smaller.push(if args.output.connected { map.connected() } else { map });
+            smaller.push((k, if args.output.connected { map.connected() } else { map }));
         }
     }
     let report = &cut.report;
@@ -192,8 +192,8 @@ fn contents(
         add("labels", path, encode_label_map(path, labels)?);
     }
     if args.output.all_k {
-        for map in &segmented.smaller {
-            for (_, path) in job.labels_at(map.n_segments()) {
+        for (k, map) in &segmented.smaller {
+            for (_, path) in job.labels_at(*k) {
                 add("labels", &path, encode_label_map(&path, map)?);
             }
         }

@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::graph::gallery;
 
-    fn error(irrq: Irrq) -> Error {
+    fn error(irrq: &Irrq) -> Error {
         irrq.fit(&gallery::path(10)).unwrap_err()
     }
 

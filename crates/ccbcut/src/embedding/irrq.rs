@@ -153,14 +153,18 @@ impl Irrq {
         }
         if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
             let largest = r.iter().copied().fold(0.0, f64::max);
-            trace.epsilon_floor = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+            let span = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+            // Differences below the rounding of the coordinates themselves are noise.
+            trace.epsilon_floor = span.max(reweight::rounding_of_differences(graph, y, self.variant));
         }
         let shrunk = reweight::nth_largest(r, trace.kappa, self.variant) / n;
         epsilon.min(shrunk.max(trace.epsilon_floor))
     }
 
     fn stop_reason(&self, iterations: &[Iteration], epsilon: f64, interrupted: bool) -> Option<StopReason> {
+        // The toolbox does not count the τ = 2 solution that our trace begins with.
         let m = iterations.len();
+        let sweeps = m - usize::from(self.variant == Variant::Released && self.start == Start::Unit);
         if self.tau == 2.0 {
             return Some(StopReason::SingleSolve);
         }
@@ -180,7 +184,7 @@ impl Irrq {
             }
             _ => None,
         };
-        settled.or((m >= self.max_iterations).then_some(StopReason::MaxIterations))
+        settled.or((sweeps >= self.max_iterations).then_some(StopReason::MaxIterations))
     }
 
     /// The toolbox's rule on J_τ; its sweeps are counted after the τ = 2 solution.

@@ -5,6 +5,7 @@
 //! happened. [`spectrum`] solves the eigenproblems, [`complement`] holds the paper's way of removing the trivial
 //! vector, [`rotate`] answers its open question about the rotation H.
 
+mod clusters;
 pub mod complement;
 mod config;
 mod irrq;
@@ -79,7 +80,7 @@ impl Embedding {
     /// From columns in the coordinates x = Π^½ y, with the sign of each column fixed.
     pub(crate) fn from_scaled_columns(columns: &[f64], scale: &[f64]) -> Self {
         let n = scale.len();
-        let k = if n == 0 { 0 } else { columns.len() / n };
+        let k = columns.len().checked_div(n).unwrap_or(0);
         let mut values = vec![0.0; n * k];
         for (c, column) in columns.chunks_exact(n.max(1)).enumerate() {
             let sign = column_sign(column, scale);

@@ -4,6 +4,9 @@ use crate::graph::Graph;
 
 use super::{Embedding, Variant, objective::HalfPower};
 
+/// Differences below this, relative to the coordinates, are noise.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
 /// r of an edge: what ε is taken from.
 fn difference(variant: Variant, w: f64, squared_distance: f64) -> f64 {
     match variant {
@@ -16,6 +19,14 @@ fn difference(variant: Variant, w: f64, squared_distance: f64) -> f64 {
 /// The differences r over the edges, each once.
 pub(super) fn differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> Vec<f64> {
     graph.map_edges(|i, j, w| difference(variant, w, embedding.squared_distance(i, j)))
+}
+
+/// Sixteen times the largest r that rounding of the coordinates alone can make.
+pub(super) fn rounding_of_differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> f64 {
+    let size = |v: usize| embedding.row(v).iter().map(|y| y * y).sum::<f64>();
+    let squared =
+        graph.map_edges(|i, j, w| difference(variant, w, ROUNDING * ROUNDING * size(i).max(size(j))));
+    squared.into_iter().fold(0.0, f64::max)
 }
 
 /// r_(κ+1), the (κ + 1)-th largest difference: over ordered pairs, where every edge counts twice, or over edges.

@@ -2,9 +2,11 @@
 //!
 //! Connected components are found before any eigensolver is asked: c of them give c − 1 eigenvectors of eigenvalue
 //! zero in closed form, and the rest is solved component by component. A connected piece goes through a chain, each
-//! link judged by ‖A⁺(Ax − λx)‖: block Davidson with a single-precision factor, the same in double precision, a
-//! dense solver, and at the end the dense solver of high relative accuracy, which needs no judge.
+//! link judged by ‖A⁺(Ax − λx)‖: block Davidson with a single-precision factor, the same in double precision, for
+//! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
+//! the end the dense solver of high relative accuracy, which needs no judge.
 
+use super::clusters;
 use crate::{
     error::{Error, Result},
     graph::Graph,
@@ -20,7 +22,7 @@ use crate::{
 const DENSE_LIMIT: usize = 48;
 
 /// The largest piece that the dense end of the chain will take.
-const DENSE_MAX: usize = 6000;
+const DENSE_MAX: usize = 2500;
 
 /// A factorisation above these is not attempted.
 const MAX_FLOPS: f64 = 8e12;
@@ -122,14 +124,37 @@ impl Spectrum {
             });
         }
         let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
-        let mut zero = self.null_vectors(pi, params.n_pairs);
+        let zero = self.null_vectors(pi, params.n_pairs);
+        self.append_nontrivial(zero, graph, &scale, params, start)
+    }
+
+    /// The smallest pairs of positive eigenvalue, as many as asked for: none of them moves a component as a whole.
+    pub(super) fn smallest_positive(
+        &self,
+        graph: &Graph,
+        pi: &[f64],
+        params: &EigenParams,
+    ) -> Result<Eigenpairs> {
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        self.append_nontrivial(Vec::new(), graph, &scale, params, None)
+    }
+
+    /// The closed-form vectors of eigenvalue zero, then the smallest pairs of all components together.
+    fn append_nontrivial(
+        &self,
+        mut zero: Vec<f64>,
+        graph: &Graph,
+        scale: &[f64],
+        params: &EigenParams,
+        start: Option<&[f64]>,
+    ) -> Result<Eigenpairs> {
         let n_zero = zero.len() / self.n.max(1);
         let remaining = params.n_pairs - n_zero;
         let mut found: Vec<(f64, usize, Vec<f64>)> = Vec::new();
         let (mut residual, mut steps): (f64, usize) = (0.0, 0);
         if remaining > 0 {
             for (p, piece) in self.pieces.iter().enumerate() {
-                let part = self.solve_piece(piece, graph, &scale, remaining, params, start)?;
+                let part = self.solve_piece(piece, graph, scale, remaining, params, start)?;
                 residual = residual.max(part.residual);
                 steps += part.steps;
                 let size = piece.vertices.len();
@@ -242,11 +267,51 @@ impl Connected<'_> {
             }
         }
         let steps = best.as_ref().map_or(0, |b| b.steps);
+        if let Some(pairs) = self.split_into_clusters(params)? {
+            return Ok(pairs);
+        }
         if n > DENSE_MAX {
             let residual = best.map_or(f64::INFINITY, |b| b.residual);
             return Err(Error::EigenNotConverged { iterations: steps, residual, tol: params.tol });
         }
         Ok(self.dense_checked(params).unwrap_or_else(|| self.dense_relative(params.n_pairs, steps)))
+    }
+
+    /// Solves a graph whose clusters are tied by weights far below everything inside them: first the graph of the
+    /// clusters, whose eigenvectors are constant inside each, then every cluster by itself.
+    fn split_into_clusters(&self, params: &EigenParams) -> Result<Option<Eigenpairs>> {
+        let n = self.scale.len();
+        let Some(labels) = clusters::at_widest_gap(self.graph) else { return Ok(None) };
+        let pi: Vec<f64> = self.scale.iter().map(|s| 1.0 / (s * s)).collect();
+        let (quotient, masses) = clusters::quotient(self.graph, &labels, &pi);
+        let n_slow = params.n_pairs.min(labels.n_segments() - 1);
+        let slow = EigenParams { n_pairs: n_slow, ..*params };
+        let slow = Spectrum::analyze(&quotient).smallest(&quotient, &masses, &slow, None)?;
+        let inside = clusters::inside(self.graph, &labels);
+        // One more than needed: the slowest motion inside a cluster says how good the separation is.
+        let n_fast = (params.n_pairs - n_slow + 1).min(n - labels.n_segments());
+        let fast = clusters::fast_pairs(&inside, &pi, &EigenParams { n_pairs: n_fast, ..*params })?;
+        let coupling = match (slow.values.last(), fast.values.first()) {
+            (Some(slow), Some(fast)) => slow / fast,
+            _ => 0.0,
+        };
+        if coupling > params.tol.min(1e-9) {
+            return Ok(None);
+        }
+        let mut vectors = Vec::with_capacity(n * params.n_pairs);
+        for column in slow.vectors.chunks_exact(masses.len()) {
+            vectors.extend(
+                labels
+                    .as_slice()
+                    .iter()
+                    .zip(&pi)
+                    .map(|(&c, p)| column[c as usize] * (p / masses[c as usize]).sqrt()),
+            );
+        }
+        vectors.extend_from_slice(&fast.vectors[..n * (params.n_pairs - n_slow)]);
+        let values = slow.values.iter().chain(&fast.values).take(params.n_pairs).copied().collect();
+        let residual = slow.residual.max(fast.residual).max(coupling);
+        Ok(Some(Eigenpairs { values, vectors, residual, steps: slow.steps + fast.steps }))
     }
 
     fn null(&self) -> Vec<f64> {

@@ -76,7 +76,8 @@ impl Stencil {
                     if *w > 0.0 {
                         let i = row * self.width + c;
                         let j = (row + dr) * self.width + c.wrapping_add_signed(dc);
-                        *w = f(i, j, f64::from(*w)) as f32;
+                        // An edge stays an edge: the pattern must not change when a weight underflows.
+                        *w = (f(i, j, f64::from(*w)) as f32).clamp(f32::MIN_POSITIVE, f32::MAX);
                     }
                 }
             }

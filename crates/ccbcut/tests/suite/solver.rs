@@ -167,3 +167,54 @@ fn sweeps_at_the_floor_stay_accurate() {
         }
     }
 }
+
+/// Three regions of a noisy picture, tied by next to nothing.
+fn nearly_apart(side: usize, tie: f64) -> Graph {
+    let mut random = ccbcut::random::Random::new(4);
+    let weights: Vec<f64> = (0..side * side * 4).map(|_| 0.3 + random.uniform()).collect();
+    let region = |p: usize| p % side * 3 / side;
+    let mut edges = Vec::new();
+    for p in 0..side * side {
+        for (k, q) in [(0, p + 1), (1, p + side)] {
+            let inside = if k == 0 { q % side != 0 } else { q < side * side };
+            if inside {
+                let w = weights[4 * p + k] * if region(p) == region(q) { 1.0 } else { tie };
+                edges.push((p as u32, q as u32, w));
+            }
+        }
+    }
+    Graph::from_edges(side * side, &edges).unwrap()
+}
+
+#[test]
+fn graphs_that_all_but_fall_apart() {
+    for side in [9, 30] {
+        for tie in [1e-12, 1e-20, 1e-30, 1e-40, 1e-150] {
+            let graph = nearly_apart(side, tie);
+            let pairs = solve(&graph, &Balance::Normalized, 4, 1e-6);
+            assert!(pairs.residual <= 1e-6, "side {side}, tie {tie:e}: {}", pairs.residual);
+            check_constraints(&graph, &Balance::Normalized, &pairs);
+            // Two slow pairs in proportion to the ties, then the fast ones, which do not see them.
+            let weaker = solve(&nearly_apart(side, tie / 16.0), &Balance::Normalized, 4, 1e-6);
+            for i in 0..2 {
+                let ratio = pairs.values[i] / weaker.values[i];
+                assert!((ratio / 16.0 - 1.0).abs() < 1e-6, "side {side}, tie {tie:e}: {ratio}");
+            }
+            for i in 2..4 {
+                assert!((pairs.values[i] / weaker.values[i] - 1.0).abs() < 1e-6);
+            }
+            for tau in [0.5, 1.0] {
+                let fit = Irrq::new(tau).n_components(2).tol(0.0).max_iterations(6).fit(&graph).unwrap();
+                for pair in fit.trace.iterations.windows(2) {
+                    let (before, now) = (pair[0].f, pair[1].f);
+                    // Below ties of 10⁻²⁰ every difference is of the size of rounding, and so is F.
+                    let slack = if tie > 1e-20 { 1e-9 } else { 0.02 };
+                    assert!(
+                        now <= before * (1.0 + slack),
+                        "side {side}, tie {tie:e}, τ = {tau}: F {before} → {now}"
+                    );
+                }
+            }
+        }
+    }
+}

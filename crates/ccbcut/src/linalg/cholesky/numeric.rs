@@ -17,7 +17,15 @@ mod sealed {
 
 /// `f32` or `f64`: what the factor is stored in.
 pub trait Scalar:
-    sealed::Sealed + RealField + Copy + Default + Send + Sync + std::ops::AddAssign + 'static
+    sealed::Sealed
+    + RealField
+    + Copy
+    + Default
+    + Send
+    + Sync
+    + std::ops::AddAssign
+    + std::ops::MulAssign
+    + 'static
 {
     /// Rounds from double precision.
     fn from_f64(value: f64) -> Self;
@@ -152,7 +160,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             gather_range(y, n, block.start, width, &mut own);
             for column in own.chunks_exact_mut(width) {
                 for (value, &d) in column.iter_mut().zip(&factor.inverse_pivots) {
-                    *value = value.clone() * d;
+                    *value *= d;
                 }
             }
             if height > 0 {
@@ -306,7 +314,7 @@ impl<'a, T: Scalar> Front<'a, T> {
             multiply(&mut panel, height, width, Accum::Replace, old, inverse);
             self.add_outer_product(&panel, &inverse_pivots);
             for (column, &d) in panel.chunks_exact_mut(height).zip(&inverse_pivots) {
-                column.iter_mut().for_each(|w| *w = *w * d);
+                column.iter_mut().for_each(|w| *w *= d);
             }
         }
         (BlockFactor { inverse, inverse_pivots, panel }, self.update)
@@ -317,7 +325,7 @@ impl<'a, T: Scalar> Front<'a, T> {
         let (width, height) = (self.block.width(), self.block.rows.len());
         let mut scaled = panel.to_vec();
         for (column, &d) in scaled.chunks_exact_mut(height).zip(inverse_pivots) {
-            column.iter_mut().for_each(|w| *w = *w * d);
+            column.iter_mut().for_each(|w| *w *= d);
         }
         let left = MatRef::from_column_major_slice(panel, height, width);
         let right = MatRef::from_column_major_slice(&scaled, height, width);

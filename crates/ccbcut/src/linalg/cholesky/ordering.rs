@@ -55,7 +55,7 @@ impl Ordering {
     pub(super) fn dissection(pattern: &Pattern<'_>) -> Self {
         let mut search = Search::new(pattern);
         let mut ordering = Self { order: Vec::with_capacity(pattern.n()), starts: vec![0] };
-        search.dissect((0..pattern.n() as u32).collect(), 0, &mut ordering);
+        search.dissect(&(0..pattern.n() as u32).collect::<Vec<_>>(), 0, &mut ordering);
         ordering
     }
 
@@ -133,18 +133,18 @@ impl<'a> Search<'a> {
         levels
     }
 
-    fn dissect(&mut self, vertices: Vec<u32>, depth: usize, out: &mut Ordering) {
+    fn dissect(&mut self, vertices: &[u32], depth: usize, out: &mut Ordering) {
         if vertices.len() <= BLOCK {
-            out.push_blocks(&vertices);
+            out.push_blocks(vertices);
             return;
         }
         let part = self.next_part;
         self.next_part += 1;
-        self.claim(&vertices, part);
-        let levels = self.far_levels(&vertices, part);
+        self.claim(vertices, part);
+        let levels = self.far_levels(vertices, part);
         let reached: usize = levels.iter().map(Vec::len).sum();
         if reached < vertices.len() {
-            self.split_components(&vertices, part, depth, out);
+            self.split_components(vertices, part, depth, out);
             return;
         }
         let Some(s) = separator_level(&levels, vertices.len()).filter(|_| depth < MAX_DEPTH) else {
@@ -163,8 +163,8 @@ impl<'a> Search<'a> {
         for set in [&mut before, &mut behind, &mut separator] {
             set.sort_unstable();
         }
-        self.dissect(before, depth + 1, out);
-        self.dissect(behind, depth + 1, out);
+        self.dissect(&before, depth + 1, out);
+        self.dissect(&behind, depth + 1, out);
         out.push_blocks(&separator);
     }
 
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
             if piece.len() > BLOCK / 2 {
                 let mut piece = piece;
                 piece.sort_unstable();
-                self.dissect(piece, depth + 1, out);
+                self.dissect(&piece, depth + 1, out);
                 continue;
             }
             if small.len() + piece.len() > BLOCK {
