@@ -6,8 +6,8 @@
 //! (Grassmann, Taksar and Heyman 1985, doi:10.1287/opre.33.5.1107; Dopico and Koev 2012,
 //! doi:10.1007/s00211-011-0382-3), and the eigenvectors that IRRQ asks for survive weights that span many decades.
 //!
-//! The vertices are ordered by [`ordering`] into blocks; [`symbolic`] finds which rows each block touches, and
-//! [`numeric`] eliminates block by block (multifrontal), the bulk of the work being matrix products. The last
+//! The vertices are ordered by `ordering` into blocks; `symbolic` finds which rows each block touches, and
+//! `numeric` eliminates block by block (multifrontal), the bulk of the work being matrix products. The last
 //! vertex is the ground: its pivot is zero, and solves put it at height zero.
 
 mod numeric;
