@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{EmbeddingArgs, PartitionArgs};
+use super::{EmbeddingArgs, PartitionArgs, StartWeights};
 
 /// Cut a graph into parts.
 ///
@@ -59,6 +59,13 @@ pub struct EmbedArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub embedding: EmbeddingArgs,
+    /// First weights from this embedding (.npy, one row per vertex) instead of unit weights
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub start: Option<PathBuf>,
+    /// How the first weights are made from it
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
+    pub start_weights: StartWeights,
     /// Where Y goes: .npy (float64) or .csv
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     #[serde(skip)]
