@@ -12,7 +12,8 @@ mod segment;
 pub use cut::{EmbeddingArgs, PartitionArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
-    Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, Upsampling, Variant,
+    Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
+    Variant,
 };
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 

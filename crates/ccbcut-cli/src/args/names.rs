@@ -83,6 +83,17 @@ pub enum Rounding {
     Procrustes,
 }
 
+/// How the first weights are made from a given embedding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StartWeights {
+    /// The ratio of the tau-norm to the squared 2-norm of differences
+    #[default]
+    Ratio,
+    /// As after a sweep, smoothed with epsilon = 1
+    Smoothed,
+}
+
 /// How the labels of a hierarchical cut reach the pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]

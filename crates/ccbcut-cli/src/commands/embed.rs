@@ -3,11 +3,11 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
-use ccbcut::{Graph, StopReason, cluster::Run, report::Stage};
+use ccbcut::{Embedding, Graph, Start, StopReason, cluster::Run, report::Stage};
 use ccbcut_io::{Overwrite, write_npy};
 
 use crate::{
-    args::EmbedArgs,
+    args::{EmbedArgs, StartWeights},
     exit::{ExitStatus, Hinted},
     files, library,
     output::{Output, Progress},
@@ -65,7 +65,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
 /// The one call into the library: Y of the graph, row by row, while `watch` allows.
 fn embed(graph: &Graph, args: &EmbedArgs, watch: &Watch, progress: &Progress) -> Result<(Vec<f64>, Outcome)> {
     let start = Instant::now();
-    let irrq = library::irrq(&args.embedding).n_components(args.components);
+    let irrq = library::irrq(&args.embedding).n_components(args.components).start(first_weights(args)?);
     let fit = irrq.fit_with(graph, &mut |sweep| {
         library::show(progress, ccbcut::Progress::Sweep(sweep));
         watch.flow()
@@ -87,6 +87,21 @@ fn embed(graph: &Graph, args: &EmbedArgs, watch: &Watch, progress: &Progress) ->
         costs: None,
     };
     Ok((fit.embedding.as_slice().to_vec(), outcome))
+}
+
+/// The first weights: unit, or from an embedding that the user brings.
+fn first_weights(args: &EmbedArgs) -> Result<Start> {
+    let Some(path) = &args.start else { return Ok(Start::Unit) };
+    let context = || format!("reading the start embedding `{}`", path.display());
+    let array = ccbcut_io::read_npy(path).with_context(context)?;
+    let values = array.values.to_f64().context("expected numbers").with_context(context)?;
+    let columns = if array.shape.len() == 2 { array.shape[1] } else { 1 };
+    let rows = array.shape.first().copied().unwrap_or(0);
+    let embedding = Embedding::new(rows, columns, values).with_context(context)?;
+    Ok(match args.start_weights {
+        StartWeights::Ratio => Start::Ratio(embedding),
+        StartWeights::Smoothed => Start::Smoothed(embedding),
+    })
 }
 
 /// Y in the format that the file name asks for.

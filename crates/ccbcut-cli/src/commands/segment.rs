@@ -88,6 +88,10 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
         outputs,
         versions: Versions::current(),
     };
+    if let Some(levels) = report.graph.levels.filter(|&levels| levels < args.graph.levels) {
+        let asked = args.graph.levels;
+        output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
+    }
     if !report.converged {
         output
             .warn(&format!("{name}: stopped before it converged ({})", report.stop_reason.replace('_', " ")));
