@@ -1,0 +1,62 @@
+//! The other rooms, one bench each, on a picture of the size of a BSDS500 image.
+
+mod common;
+
+use ccbcut::{
+    Labels,
+    affinity::{Affinity, LabAffinity},
+    coarsen::Hierarchy,
+    cost::Costs,
+    image::color::{WhitePoint, to_lab},
+    kmeans::KMeans,
+    linalg::LinearOperator,
+};
+use common::{HEIGHT, WIDTH, coarse, fine, noise, picture};
+use divan::{Bencher, black_box};
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn image_to_lab() {
+    to_lab(black_box(picture()), WhitePoint::D65).expect("three channels");
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn affinity_lab() {
+    LabAffinity::default().graph(black_box(picture())).expect("a valid picture");
+}
+
+#[divan::bench(args = [1, 2], sample_count = 3, sample_size = 1)]
+fn coarsen(bencher: Bencher<'_, '_>, levels: usize) {
+    let graph = fine();
+    bencher.bench(|| Hierarchy::build(graph, HEIGHT, WIDTH, levels, 1).expect("the grid fits").n_levels());
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn fine_laplacian(bencher: Bencher<'_, '_>) {
+    let graph = fine();
+    let x = noise(graph.n_vertices());
+    let mut y = vec![0.0; x.len()];
+    bencher.bench_local(|| graph.laplacian().apply(black_box(&x), &mut y));
+}
+
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn kmeans_of_pixels(bencher: Bencher<'_, '_>) {
+    let n = HEIGHT * WIDTH;
+    let data = noise(n * 25);
+    bencher.bench(|| KMeans::new(25).n_init(1).fit(black_box(&data), n, 25, None));
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn costs_of_pixels(bencher: Bencher<'_, '_>) {
+    let labels = Labels::from_raw(&(0..(HEIGHT * WIDTH) as u32).map(|p| p / 5000).collect::<Vec<_>>());
+    bencher.bench(|| Costs::of(fine(), black_box(&labels), 1.0));
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn costs_of_the_coarse_graph(bencher: Bencher<'_, '_>) {
+    let labels = Labels::from_raw(&(0..coarse().n_vertices() as u32).map(|p| p / 500).collect::<Vec<_>>());
+    bencher.bench(|| Costs::of(coarse(), black_box(&labels), 1.0));
+}
