@@ -28,9 +28,6 @@ const DENSE_MAX: usize = 2500;
 const MAX_FLOPS: f64 = 8e12;
 const MAX_ENTRIES: f64 = 8e8;
 
-/// Single precision is not tried when the weights span more than this.
-const SINGLE_PRECISION_SPAN: f64 = 1e22;
-
 /// What may be asked of the eigensolver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EigenParams {
@@ -249,7 +246,7 @@ impl Connected<'_> {
             double = || self.davidson_factored::<f64>(params, start);
             free = || Some(self.davidson_free(params, start));
             if self.symbolic.is_some() {
-                if self.weight_span() < SINGLE_PRECISION_SPAN {
+                if self.is_connected_above(<f32 as Scalar>::NEGLIGIBLE) {
                     attempts.push(&single);
                 }
                 attempts.push(&double);
@@ -321,10 +318,26 @@ impl Connected<'_> {
         q
     }
 
-    fn weight_span(&self) -> f64 {
-        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
-        self.graph.for_each_edge(|_, _, w| (low, high) = (low.min(w), high.max(w)));
-        high / low
+    /// Whether the graph hangs together by edges of more than a share of the largest weight, with room to spare.
+    fn is_connected_above(&self, share: f64) -> bool {
+        let n = self.graph.n_vertices();
+        let mut largest = 0.0_f64;
+        self.graph.for_each_edge(|_, _, w| largest = largest.max(w));
+        let least = 100.0 * share * largest;
+        let mut seen = vec![false; n];
+        let mut stack = vec![0];
+        seen[0] = true;
+        let mut count = 1;
+        while let Some(i) = stack.pop() {
+            self.graph.for_each_neighbor(i, |j, w| {
+                if w >= least && !seen[j] {
+                    seen[j] = true;
+                    count += 1;
+                    stack.push(j);
+                }
+            });
+        }
+        count == n
     }
 
     /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation.

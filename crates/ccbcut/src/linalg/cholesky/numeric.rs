@@ -31,9 +31,15 @@ pub trait Scalar:
     fn from_f64(value: f64) -> Self;
     /// Widens to double precision.
     fn to_f64(self) -> f64;
+
+    /// Weights below this share of the largest are dropped: their products would fall below the smallest normal
+    /// number, where arithmetic is slow and inexact.
+    const NEGLIGIBLE: f64;
 }
 
 impl Scalar for f64 {
+    const NEGLIGIBLE: f64 = 1e-140;
+
     fn from_f64(value: f64) -> Self {
         value
     }
@@ -43,6 +49,8 @@ impl Scalar for f64 {
 }
 
 impl Scalar for f32 {
+    const NEGLIGIBLE: f64 = 1e-17;
+
     fn from_f64(value: f64) -> Self {
         value as f32
     }
@@ -233,7 +241,7 @@ impl<'a, T: Scalar> Front<'a, T> {
             let v = symbolic.order[block.start + j];
             graph.for_each_neighbor(v as usize, |u, w| {
                 let row = symbolic.place[u] as usize;
-                if row > block.start + j {
+                if row > block.start + j && w >= T::NEGLIGIBLE * scale {
                     *front.entry(front.locate(row), j) += T::from_f64(w / scale);
                 }
             });
@@ -312,6 +320,8 @@ impl<'a, T: Scalar> Front<'a, T> {
             let old = MatRef::from_column_major_slice(&self.panel, height, width);
             let inverse = MatRef::from_column_major_slice(&inverse, width, width);
             multiply(&mut panel, height, width, Accum::Replace, old, inverse);
+            let least = T::from_f64(T::NEGLIGIBLE);
+            panel.iter_mut().for_each(|w| *w = if *w < least { T::default() } else { *w });
             self.add_outer_product(&panel, &inverse_pivots);
             for (column, &d) in panel.chunks_exact_mut(height).zip(&inverse_pivots) {
                 column.iter_mut().for_each(|w| *w *= d);
