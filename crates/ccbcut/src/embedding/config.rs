@@ -250,9 +250,9 @@ mod tests {
     #[test]
     fn every_invalid_parameter_is_named() {
         for tau in [0.0, -1.0, 2.1, f64::NAN, f64::INFINITY] {
-            assert!(matches!(error(Irrq::new(tau)), Error::TauOutOfRange { .. }));
+            assert!(matches!(error(&Irrq::new(tau)), Error::TauOutOfRange { .. }));
         }
-        let parameter = |irrq| match error(irrq) {
+        let parameter = |irrq: Irrq| match error(&irrq) {
             Error::InvalidParameter { name, .. } => name,
             other => panic!("{other}"),
         };
@@ -266,6 +266,6 @@ mod tests {
         assert_eq!(parameter(base().eigen_tol(0.0)), "the eigensolver's tolerance");
         assert_eq!(parameter(base().epsilon_floor(-1.0)), "the epsilon floor");
         let short = Embedding::new(2, 1, vec![0.0, 1.0]).unwrap();
-        assert!(matches!(error(base().start(Start::Ratio(short))), Error::ShapeMismatch { .. }));
+        assert!(matches!(error(&base().start(Start::Ratio(short))), Error::ShapeMismatch { .. }));
     }
 }
