@@ -101,8 +101,9 @@ pub struct OutputArgs {
     /// Folder, or label files of a single input (.png .npy .tif .mat) [default: this folder]
     ///
     /// A path with one of these extensions names a label file and may be given several times; pictures then come
-    /// only if asked for, beside the first of them. Any other path is a folder, made if missing, where the files of
-    /// input `a.jpg` are `a-labels.png`, `a-overlay.png`, `a-mean-color.png` and `a-boundaries.png`.
+    /// only if asked for, beside the first of them. Any other path is a folder, made if missing (but not one with
+    /// the ending of another kind of file, such as `.jpg`), where the files of input `a.jpg` are `a-labels.png`,
+    /// `a-overlay.png`, `a-mean-color.png` and `a-boundaries.png`.
     #[arg(short, long = "output", alias = "output-dir", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     #[serde(skip)]
     pub output: Vec<PathBuf>,

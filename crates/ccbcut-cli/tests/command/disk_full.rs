@@ -47,8 +47,8 @@ fn what_was_there_survives_a_failed_overwrite() {
 #[test]
 fn no_output_of_a_graph_appears_either() {
     let desk = Desk::new();
-    let edges: String = (1..600).map(|v| format!("{} {v} 1\n", v - 1)).collect();
-    desk.write("path.edges", edges);
+    let edges: Vec<String> = (1..600).map(|v| format!("{} {v} 1", v - 1)).collect();
+    desk.write("path.edges", edges.join("\n"));
     fails_cleanly(&desk, "cluster path.edges -k 2 --tau 2 -o parts.csv", "parts.csv");
     fails_cleanly(&desk, "embed path.edges --tau 2 -o y.npy", "y.npy");
     fails_cleanly(&desk, "embed path.edges --tau 2 -o y.csv", "y.csv");

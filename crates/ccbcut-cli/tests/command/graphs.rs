@@ -46,9 +46,8 @@ fn labels_go_to_stdout_one_a_line_and_can_be_read_again() {
 fn every_kind_of_graph_file_gives_the_same_labels() {
     let (desk, graph) = planted();
     write_graph(&desk.path("g.mtx"), &graph, Overwrite::Refuse).unwrap();
-    let mut edges = String::new();
-    graph.for_each_edge(|i, j, w| edges += &format!("{i} {j} {w}\n"));
-    desk.write("g.edges", edges);
+    let edges = graph.map_edges(|i, j, w| format!("{i} {j} {w}"));
+    desk.write("g.edges", edges.join("\n"));
     let labels = desk.run("cluster g.npz -k 3").succeeded().stdout;
     for line in ["cluster g.mtx -k 3", "cluster g.edges -k 3", "cluster g.npz -k 3 --threads 1"] {
         assert_eq!(desk.run(line).succeeded().stdout, labels, "{line}");
