@@ -14,6 +14,10 @@ use crate::{
     exit::Hinted,
 };
 
+/// Endings of files that hold no label map: a path that has one is not meant as a folder.
+const OTHER_FILES: [&str; 14] =
+    ["bmp", "csv", "geojson", "gif", "h5", "hdf5", "jpeg", "jpg", "json", "npz", "svg", "tsv", "txt", "webp"];
+
 /// A file to be written: where, and its bytes.
 pub type File = (PathBuf, Vec<u8>);
 
@@ -90,6 +94,7 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs) -> Result<Vec<Job
             return Err(Hinted::error(message, "name a folder with -o"));
         }
     }
+    args.output.iter().filter(|path| !is_file(path)).try_for_each(|path| check_folder(path))?;
     let n_files = args.output.iter().filter(|path| is_file(path)).count();
     if n_files != args.output.len() && args.output.len() > 1 {
         bail!("-o takes either one folder or label files of a single input");
@@ -106,6 +111,23 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs) -> Result<Vec<Job
         }
     }
     Ok(jobs)
+}
+
+/// Checks that a path which names no label file can be a folder.
+fn check_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if OTHER_FILES.contains(&ending.as_str()) {
+        let message = format!("`{}` names no format of label maps", path.display());
+        return Err(Hinted::error(message, "label maps are written as .png, .npy, .tif or .mat"));
+    }
+    if path.exists() {
+        let message = format!("`{}` is a file, not a folder", path.display());
+        return Err(Hinted::error(message, "name a folder, or a label file (.png .npy .tif .mat)"));
+    }
+    Ok(())
 }
 
 /// Checks, before any work is done, that a file may be written.

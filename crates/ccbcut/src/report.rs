@@ -98,3 +98,55 @@ impl Stopwatch {
         self.stages
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::Trace;
+
+    fn run(stop_reason: StopReason) -> Run {
+        let trace = Trace { iterations: Vec::new(), stop_reason, kappa: 0, epsilon_floor: 0.0 };
+        Run { n_vertices: 3, first_vertex: 0, trace }
+    }
+
+    fn report(reasons: &[StopReason], is_complete: bool) -> Report {
+        let costs =
+            Costs { cut: 0.0, ncut: 0.0, rcut: 0.0, ncheeger: 0.0, rcheeger: 0.0, ccn: 0.0, ccr: 0.0 };
+        Report {
+            n: 3,
+            edges: 2,
+            components: 1,
+            levels: 0,
+            coarse_n: 3,
+            coarse_edges: 2,
+            stages: Vec::new(),
+            runs: reasons.iter().map(|&reason| run(reason)).collect(),
+            is_complete,
+            n_segments: 1,
+            sizes: vec![3],
+            costs,
+            part_costs: vec![0.0],
+        }
+    }
+
+    #[test]
+    fn one_run_at_the_sweep_limit_is_enough_to_be_unconverged() {
+        use StopReason::{Converged, CostBent, EpsilonVanished, MaxIterations, SingleSolve};
+        assert!(report(&[Converged, SingleSolve, EpsilonVanished, CostBent], true).is_converged());
+        assert!(!report(&[Converged, MaxIterations], true).is_converged());
+        assert!(report(&[], true).is_converged(), "there was nothing to solve");
+        assert!(!report(&[], false).is_converged() && !report(&[Converged], false).is_converged());
+        assert_eq!(report(&[CostBent, Converged], true).stop_reason(), Some(CostBent));
+        assert_eq!((report(&[], true).stop_reason(), report(&[], true).trace().len()), (None, 0));
+    }
+
+    #[test]
+    fn times_can_be_taken_out_and_nothing_else_goes() {
+        let mut timed = report(&[StopReason::Converged], true);
+        timed.stages = vec![Stage { name: "costs", ms: 3.0 }];
+        let plain = timed.clone().without_times();
+        assert_eq!(plain.stages, [Stage { name: "costs", ms: 0.0 }]);
+        timed.stages[0].ms = 0.0;
+        assert_eq!(plain, timed);
+    }
+}

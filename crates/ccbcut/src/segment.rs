@@ -462,13 +462,22 @@ impl<'a> Coarse<'a> {
     }
 }
 
-/// A part that won no pixel gets back those of its nearest coarse pixels.
+/// A part that won no pixel gets back those of its nearest coarse pixels. That may take the last pixel of another
+/// part, which then gets back its own, until none is lost: each part is somewhere in `nearest`, and no pixel that
+/// was given back is taken again.
 fn restore_lost(fine: &mut [u32], nearest: &[u32], n_parts: usize) {
-    let mut present = vec![false; n_parts];
-    fine.iter().filter(|&&l| l != LabelMap::VOID).for_each(|&l| present[l as usize] = true);
-    for (label, &own) in fine.iter_mut().zip(nearest) {
-        if *label != LabelMap::VOID && own != LabelMap::VOID && !present[own as usize] {
-            *label = own;
+    loop {
+        let mut present = vec![false; n_parts];
+        fine.iter().filter(|&&l| l != LabelMap::VOID).for_each(|&l| present[l as usize] = true);
+        let mut given_back = false;
+        for (label, &own) in fine.iter_mut().zip(nearest) {
+            if *label != LabelMap::VOID && own != LabelMap::VOID && !present[own as usize] {
+                *label = own;
+                given_back = true;
+            }
+        }
+        if !given_back {
+            return;
         }
     }
 }
@@ -503,5 +512,62 @@ fn fill_gaps(fine: &mut [u32], mask: &[bool], height: usize, width: usize) {
         if mask[p] && *label == LabelMap::VOID {
             *label = spread[p];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VOID: u32 = LabelMap::VOID;
+
+    #[test]
+    fn a_leaf_that_won_no_pixel_gets_its_own_back() {
+        let mut fine = [0, 0, 0, 1, 1, 1];
+        restore_lost(&mut fine, &[0, 0, 2, 2, 1, 1], 3);
+        assert_eq!(fine, [0, 0, 2, 2, 1, 1]);
+        // Nobody is lost: nothing moves, although the nearest labels differ.
+        let mut fine = [0, 1, 1, 1, 0, 2];
+        restore_lost(&mut fine, &[0, 0, 1, 1, 2, 2], 3);
+        assert_eq!(fine, [0, 1, 1, 1, 0, 2]);
+    }
+
+    #[test]
+    fn giving_back_to_one_leaf_does_not_lose_another() {
+        // Leaf 0 lost everything, and what it gets back are the only pixels of leaf 1.
+        let mut fine = [1, 1, 2, 2, 2];
+        restore_lost(&mut fine, &[0, 0, 1, 2, 2], 3);
+        assert_eq!(fine, [0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn void_pixels_are_not_given_back() {
+        let mut fine = [VOID, 0, 0, 0];
+        restore_lost(&mut fine, &[1, 1, VOID, 0], 2);
+        assert_eq!(fine, [VOID, 1, 0, 0]);
+    }
+
+    #[test]
+    fn gaps_take_the_label_of_the_closest_pixel_and_masked_ones_none() {
+        let mask = [true, true, true, true, true, true, false, true, false, true];
+        let mut fine = [0, VOID, VOID, VOID, 1, 0, 0, VOID, 1, 1];
+        fill_gaps(&mut fine, &mask, 2, 5);
+        // Pixel 2 is two steps from either side; the one that comes first in raster order has it.
+        assert_eq!(fine, [0, 0, 0, 1, 1, 0, VOID, 0, VOID, 1]);
+        let mut nothing = [VOID; 4];
+        fill_gaps(&mut nothing, &[true; 4], 2, 2);
+        assert_eq!(nothing, [VOID; 4], "there is no label to take");
+    }
+
+    #[test]
+    fn levels_are_counted_on_the_pixels_that_are_kept() {
+        let image = Image::new(8, 8, 1, vec![0.5; 64]).unwrap();
+        let whole = Grid::new(&image, None);
+        assert_eq!(whole.active_at(1).len(), 16);
+        assert_eq!([1, 4, 5, 16, 17].map(|least| whole.possible_levels(9, least)), [3, 2, 1, 1, 0]);
+        // A mask on the pixels of odd rows and columns alone leaves nothing to halve.
+        let mask: Vec<bool> = (0..64).map(|p| p / 8 % 2 == 0 || p % 2 == 0).collect();
+        let masked = Grid::new(&image, Some(&mask));
+        assert_eq!((masked.pixels().len(), masked.possible_levels(9, 1)), (48, 0));
     }
 }

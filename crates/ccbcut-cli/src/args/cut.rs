@@ -59,22 +59,46 @@ pub struct EmbeddingArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub variant: Variant,
     /// Share of the uncut edges that smoothing leaves free, 0 to 1 [default: 0.0001]
-    #[arg(long, value_name = "F", conflicts_with = "kappa_count", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "F",
+        conflicts_with = "kappa_count",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub kappa: Option<f64>,
     /// The same as a number of entries, instead of a share
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub kappa_count: Option<usize>,
     /// Decades that the reweighting may span before epsilon is held; 0 for no floor
-    #[arg(long, value_name = "DECADES", default_value_t = 10.0, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "DECADES",
+        default_value_t = 10.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub epsilon_floor: f64,
     /// Most sweeps of the reweighting
     #[arg(long, value_name = "N", default_value_t = 50, hide_short_help = true)]
     pub max_iterations: usize,
     /// Relative change of the objective at which sweeps stop
-    #[arg(long, value_name = "TOL", default_value_t = 0.01, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "TOL",
+        default_value_t = 0.01,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub tol: f64,
     /// Residual at which the eigensolver stops
-    #[arg(long, value_name = "TOL", default_value_t = 1e-6, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "TOL",
+        default_value_t = 1e-6,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub eigen_tol: f64,
     /// End with the rotation of the embedding that lowers J_tau (multiway, embed)
     #[arg(long, hide_short_help = true)]

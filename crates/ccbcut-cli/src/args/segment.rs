@@ -58,13 +58,25 @@ pub struct ImageGraphArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,
     /// Width of the Gaussian kernel, in Lab units; larger ties more
-    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, allow_negative_numbers = true)]
     pub sigma: f64,
     /// Steepness of the released kernel
-    #[arg(long, value_name = "B", default_value_t = 90.0, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "B",
+        default_value_t = 90.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub beta: f64,
     /// Pixels up to this far apart are tied
-    #[arg(long, value_name = "PIXELS", default_value_t = 10.0, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "PIXELS",
+        default_value_t = 10.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub radius: f64,
     /// How often the graph is halved before it is cut; 0 for full resolution
     #[arg(long, value_name = "N", default_value_t = 2, hide_short_help = true)]
@@ -89,8 +101,9 @@ pub struct OutputArgs {
     /// Folder, or label files of a single input (.png .npy .tif .mat) [default: this folder]
     ///
     /// A path with one of these extensions names a label file and may be given several times; pictures then come
-    /// only if asked for, beside the first of them. Any other path is a folder, made if missing, where the files of
-    /// input `a.jpg` are `a-labels.png`, `a-overlay.png`, `a-mean-color.png` and `a-boundaries.png`.
+    /// only if asked for, beside the first of them. Any other path is a folder, made if missing (but not one with
+    /// the ending of another kind of file, such as `.jpg`), where the files of input `a.jpg` are `a-labels.png`,
+    /// `a-overlay.png`, `a-mean-color.png` and `a-boundaries.png`.
     #[arg(short, long = "output", alias = "output-dir", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     #[serde(skip)]
     pub output: Vec<PathBuf>,

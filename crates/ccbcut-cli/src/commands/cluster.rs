@@ -23,6 +23,8 @@ use super::{Outcome, status_of_run, use_threads};
 pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     if let Some(path) = &args.output {
         files::check_free(path, args.run.force)?;
+        // A name that says no format is refused before the work, not after it.
+        encode_labels_vector(path, &Labels::single(0))?;
     }
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;

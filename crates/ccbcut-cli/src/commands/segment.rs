@@ -117,14 +117,16 @@ impl Input {
     fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
         let limits = Limits { max_pixels: args.max_pixels as u64 };
         let Decoded { image, mut mask, .. } = read::image(path, limits)?;
-        if let Some(path) = &args.mask {
-            let other = read_mask(path, limits)?;
+        if let Some(mask_path) = &args.mask {
+            let other = read_mask(mask_path, limits)?;
             let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
             ensure!(
                 got == expected,
-                "the mask is {} × {} pixels, the image {} × {}",
+                "the mask `{}` is {} × {} pixels, but `{}` is {} × {}",
+                mask_path.display(),
                 got.1,
                 got.0,
+                path.display(),
                 expected.1,
                 expected.0
             );

@@ -171,3 +171,39 @@ pub struct Trace {
     /// The floor below which ε was not let fall; 0 when there is none.
     pub epsilon_floor: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_of_largest_magnitude_is_positive_and_the_first_of_equals_decides() {
+        let one = [1.0; 3];
+        assert_eq!(column_sign(&[0.5, -2.0, 1.0], &one), -1.0);
+        assert_eq!(column_sign(&[-0.5, 2.0, -1.0], &one), 1.0);
+        // Equal up to rounding: whichever noise made larger, the first decides.
+        for noise in [-1e-9, 0.0, 1e-9] {
+            assert_eq!(column_sign(&[-1.0, 0.0, 1.0 + noise], &one), -1.0);
+            assert_eq!(column_sign(&[1.0, 0.0, -1.0 - noise], &one), 1.0);
+        }
+        assert_eq!(column_sign(&[-1.0, 0.0, 1.1], &one), 1.0);
+        // What counts is y = Π^-½ x, not x.
+        assert_eq!(column_sign(&[-1.0, 0.5], &[1.0, 4.0]), 1.0);
+        assert_eq!(column_sign(&[0.0; 3], &one), 1.0);
+    }
+
+    #[test]
+    fn columns_are_scaled_and_signed_one_by_one() {
+        let y = Embedding::from_scaled_columns(&[1.0, -4.0, 3.0, 1.0], &[1.0, 0.5]);
+        assert_eq!((y.column(0), y.column(1)), (vec![-1.0, 2.0], vec![3.0, 0.5]));
+        assert_eq!((y.row(1), y.squared_distance(0, 1)), (&[2.0, 0.5][..], 15.25));
+    }
+
+    #[test]
+    fn coordinates_must_fit_and_be_finite() {
+        let short = Embedding::new(2, 2, vec![0.0; 3]);
+        assert!(matches!(short, Err(Error::ShapeMismatch { expected: 4, got: 3, .. })));
+        let bad = Embedding::new(1, 2, vec![0.0, f64::NAN]);
+        assert!(matches!(bad, Err(Error::NotFinite { index: 1, .. })));
+    }
+}

@@ -94,4 +94,35 @@ mod tests {
         assert_eq!(nth_largest(r.clone(), 1, Variant::Released), 4.0);
         assert_eq!(nth_largest(r, 5, Variant::Released), 0.0);
     }
+
+    /// W∘Γ of two edges, w = 4 with ‖Δy‖² = 9 and w = 1/4 with ‖Δy‖² = 16, at τ = 1 and ε = 1/2.
+    #[test]
+    fn gamma_follows_the_table_of_variants() {
+        let graph = Graph::from_edges(3, &[(0, 1, 4.0), (1, 2, 0.25)]).unwrap();
+        let y = Embedding::new(3, 1, vec![0.0, 3.0, 7.0]).unwrap();
+        let weights = |variant| reweighted(&graph, &y, variant, 1.0, 0.5).map_edges(|_, _, w| w);
+        let close = |found: Vec<f64>, expected: [f64; 2]| {
+            for (a, b) in found.iter().zip(expected) {
+                assert!((a - b).abs() <= 1e-14 * b, "{found:?} {expected:?}");
+            }
+        };
+        let gamma = [36.25_f64.powf(-0.5), 4.25_f64.powf(-0.5)];
+        close(weights(Variant::Published), [4.0 * gamma[0], 0.25 * gamma[1]]);
+        let mean = 0.5 * (gamma[0] + gamma[1]);
+        close(weights(Variant::Released), [4.0 * gamma[0] / mean, 0.25 * gamma[1] / mean]);
+        close(weights(Variant::Weighted), [4.0 * 9.25_f64.powf(-0.5), 0.25 * 16.25_f64.powf(-0.5)]);
+        assert_eq!(differences(&graph, &y, Variant::Published), [6.0, 2.0]);
+        assert_eq!(differences(&graph, &y, Variant::Released), [12.0, 1.0]);
+        assert_eq!(differences(&graph, &y, Variant::Weighted), [3.0, 4.0]);
+    }
+
+    #[test]
+    fn ratio_weights_are_the_quotient_of_the_two_norms() {
+        let graph = Graph::from_edges(3, &[(0, 1, 2.0), (1, 2, 3.0)]).unwrap();
+        let y = Embedding::new(3, 2, vec![0.0, 0.0, 3.0, 4.0, 3.0, 4.0]).unwrap();
+        let weights = ratio_weights(&graph, &y, 1.0).map_edges(|_, _, w| w);
+        assert!((weights[0] - 2.0 * 7.0 / 25.0).abs() < 1e-14);
+        // Equal rows count as 10⁻⁸ of the largest distance apart.
+        assert!((weights[1] - 3.0 / 5e-8).abs() <= 1e-6 * weights[1], "{}", weights[1]);
+    }
 }

@@ -126,3 +126,21 @@ fn the_reader_of_use_lines_sees_every_form() {
     let names: Vec<String> = used_modules(source).into_iter().map(|(_, name)| name).collect();
     assert_eq!(names, ["graph", "error", "labels", "cost", "linalg", "kmeans", "parallel"]);
 }
+
+#[test]
+fn every_test_that_the_map_of_the_paper_names_is_there() {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let map = fs::read_to_string(crate_root.join("../../docs/paper-map.md")).unwrap();
+    let mut files = Vec::new();
+    sources(&crate_root.join("src"), &mut files);
+    sources(&crate_root.join("tests"), &mut files);
+    let code: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    // Test names are sentences: what is in backquotes, in snake case and with three joints at least.
+    let quoted = map.split('`').skip(1).step_by(2).map(|name| name.rsplit("::").next().unwrap());
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let named: Vec<&str> =
+        quoted.filter(|name| name.chars().all(is_word) && name.matches('_').count() >= 3).collect();
+    assert!(named.len() > 60, "only {} names were seen", named.len());
+    let missing: Vec<&&str> = named.iter().filter(|name| !code.contains(&format!("fn {name}()"))).collect();
+    assert!(missing.is_empty(), "docs/paper-map.md names tests that are not there: {missing:?}");
+}

@@ -107,6 +107,48 @@ fn a_start_embedding_takes_the_place_of_the_first_solve() {
     }
 }
 
+/// The paper calls the balance constraint unnecessary for τ < 2; without it a constant column would win.
+#[test]
+fn a_constant_column_costs_nothing_and_no_embedding_has_one() {
+    for graph in some_graphs() {
+        let n = graph.n_vertices();
+        let constant = Embedding::new(n, 1, vec![(n as f64).sqrt().recip(); n]).unwrap();
+        for tau in [0.25, 0.5, 1.0, 1.5, 1.99] {
+            assert_eq!(objective::j_tau(&graph, &constant, tau), 0.0);
+            for variant in [Variant::Published, Variant::Released, Variant::Weighted] {
+                let fit =
+                    Irrq::new(tau).n_components(2).variant(variant).max_iterations(8).fit(&graph).unwrap();
+                check_constraints(&graph, &Balance::Normalized, &fit.embedding);
+                for c in 0..2 {
+                    let column = fit.embedding.column(c);
+                    let (low, high) =
+                        column.iter().fold((0.0, 0.0), |(l, h), &v| (f64::min(l, v), f64::max(h, v)));
+                    assert!(low < 0.0 && high > 0.0, "{variant:?} τ = {tau}: column {c} is one-sided");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_entry_of_largest_magnitude_is_positive_in_every_column() {
+    for graph in some_graphs() {
+        for (tau, variant) in [(2.0, Variant::Published), (1.0, Variant::Released), (0.5, Variant::Weighted)]
+        {
+            let fit = Irrq::new(tau).n_components(3).variant(variant).max_iterations(8).fit(&graph).unwrap();
+            for c in 0..3 {
+                let column = fit.embedding.column(c);
+                let largest = column.iter().map(|v| v.abs()).fold(0.0, f64::max);
+                let deciding = column.iter().find(|v| v.abs() >= (1.0 - 1e-6) * largest).unwrap();
+                assert!(*deciding > 0.0, "{variant:?} τ = {tau}, column {c}");
+            }
+        }
+    }
+    // The eigenvector of a path is antisymmetric: both ends are largest, and the first is positive.
+    let column = Irrq::new(2.0).fit(&gallery::path(30)).unwrap().embedding.column(0);
+    assert!(column[0] > 0.0 && (column[0] + column[29]).abs() < 1e-9);
+}
+
 #[test]
 fn the_rotation_lowers_j_tau_and_keeps_the_constraints() {
     let graph = gallery::planted(&[25, 20, 15], 0.5, 0.05, 3);

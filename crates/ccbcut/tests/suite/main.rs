@@ -5,6 +5,7 @@
 //! - `oracle`: IRRQ sweep by sweep against an independent prototype.
 //! - `solver`: the eigensolver against double-double arithmetic and closed forms.
 //! - `invariants`: what holds for every input.
+//! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `decimation`: the pyramid against stored results of the public formulation.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -17,3 +18,4 @@ mod oracle;
 mod paper;
 mod solver;
 mod support;
+mod variants;

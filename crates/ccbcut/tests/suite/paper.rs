@@ -10,6 +10,7 @@ use ccbcut::{
         ccb_cut, ccn, ccr, conservative_balance, cut, ncut, normalized_cheeger, ratio_cheeger, rcut,
     },
     graph::gallery,
+    linalg::{LinearOperator, dot},
 };
 use serde_json::Value;
 
@@ -402,6 +403,63 @@ fn equation_10_the_cost_is_the_relaxed_objective_over_2_to_the_2_plus_half_tau()
                 let ccb = sums.ccb(tau).unwrap();
                 assert!(close(ccb, objective / 2_f64.powf(2.0 + tau / 2.0), 1e-12), "{ccb} {objective}");
                 assert!(close(ccb, printed * objective / 2_f64.powf(1.0 + tau / 2.0), 1e-12));
+            }
+        }
+    }
+}
+
+/// The step to (10) writes XᵀDX; what holds for every balance is XᵀΠX.
+#[test]
+fn equation_10_holds_for_every_balance_with_pi_in_place_of_the_degrees() {
+    let mut differs = 0;
+    for graph in small_graphs() {
+        let n = graph.n_vertices();
+        let custom = Balance::Custom((0..n).map(|v| 0.3 + (v * v % 5) as f64).collect());
+        let (w, degrees) = (dense(&graph), Balance::Normalized.weights(&graph).unwrap());
+        for balance in [Balance::Ratio, custom] {
+            let pi = balance.weights(&graph).unwrap();
+            for raw in set_partitions(n).into_iter().step_by(7) {
+                let labels = Labels::from_raw(&raw);
+                let sums = PartSums::new(&graph, &labels, &pi).unwrap();
+                let volumes = PartSums::new(&graph, &labels, &degrees).unwrap();
+                for tau in [0.5_f64, 1.0, 2.0] {
+                    let scale = 2_f64.powf(2.0 + tau / 2.0);
+                    let ccb = sums.ccb(tau).unwrap();
+                    let with_pi = relaxed_objective(&w, &raw, sums.sizes(), tau) / scale;
+                    assert!(close(ccb, with_pi, 1e-12), "{}: {ccb} {with_pi}", balance.name());
+                    let with_degrees = relaxed_objective(&w, &raw, volumes.sizes(), tau) / scale;
+                    differs += usize::from(!close(ccb, with_degrees, 1e-3));
+                }
+            }
+        }
+    }
+    assert!(differs > 1000, "XᵀDX is another cost: it differed {differs} times");
+}
+
+/// (8): Cut(V_ℓ, V∖V_ℓ) = x_ℓᵀ L x_ℓ for indicators, and with them the cost.
+#[test]
+fn equation_8_cuts_are_quadratic_forms_of_the_laplacian() {
+    for graph in small_graphs() {
+        let (n, pi) = (graph.n_vertices(), Balance::Normalized.weights(&graph).unwrap());
+        for raw in set_partitions(n).into_iter().step_by(3) {
+            let labels = Labels::from_raw(&raw);
+            let sums = PartSums::new(&graph, &labels, &pi).unwrap();
+            let mut forms = Vec::new();
+            for part in 0..labels.n_segments() as u32 {
+                let x: Vec<f64> = labels.as_slice().iter().map(|&l| f64::from(u8::from(l == part))).collect();
+                let mut lx = vec![f64::NAN; n];
+                graph.laplacian().apply(&x, &mut lx);
+                let rest = Labels::from_raw(&x.iter().map(|&v| v as u32).collect::<Vec<_>>());
+                let form = dot(&x, &lx);
+                let between = cut(&graph, &rest).unwrap();
+                assert!(close(form, between, 1e-12) || form.abs() < 1e-14, "{form} {between}");
+                let mass: f64 = x.iter().zip(&pi).map(|(x, p)| x * x * p).sum();
+                forms.push((form, mass));
+            }
+            for tau in [0.5_f64, 1.0, 2.0] {
+                let sum: f64 = forms.iter().map(|(form, mass)| form / mass.powf(tau / 2.0)).sum();
+                let ccb = sums.ccb(tau).unwrap();
+                assert!(close(ccb, sum / 2_f64.powf(1.0 + tau / 2.0), 1e-12) || ccb < 1e-14, "{ccb} {sum}");
             }
         }
     }

@@ -113,6 +113,45 @@ fn disconnected_graphs_have_exact_zeros() {
     check_constraints(&isolated, &Balance::Normalized, &pairs);
 }
 
+/// Each null vector sets one component against all heavier ones, components ordered by π, heaviest first.
+#[test]
+fn contrasts_of_components_are_ordered_by_mass() {
+    // A triangle of heavy edges, a path of four, two loose ends: by volume 60, 6, 2, by number 3, 4, 2.
+    let edges =
+        [(0, 1, 10.0), (1, 2, 10.0), (0, 2, 10.0), (3, 4, 1.0), (4, 5, 1.0), (5, 6, 1.0), (7, 8, 1.0)];
+    let graph = Graph::from_edges(9, &edges).unwrap();
+    let (triangle, path, pair) = (0..3, 3..7, 7..9);
+    for (balance, order) in [
+        (Balance::Normalized, [triangle.clone(), path.clone(), pair.clone()]),
+        (Balance::Ratio, [path, triangle, pair]),
+    ] {
+        let pi = balance.weights(&graph).unwrap();
+        let mass = |part: &std::ops::Range<usize>| pi[part.clone()].iter().sum::<f64>();
+        let fit = Irrq::new(2.0).n_components(2).balance(balance.clone()).fit(&graph).unwrap();
+        assert_eq!(fit.trace.iterations[0].eigenvalues, [0.0, 0.0]);
+        for j in 1..3 {
+            // The lighter side has the larger entries, and so by the rule of signs the positive ones.
+            let (heavier, own) = (order[..j].iter().map(mass).sum::<f64>(), mass(&order[j]));
+            let (all, column) = (heavier + own, fit.embedding.column(j - 1));
+            for (place, part) in order.iter().enumerate() {
+                let expected = match place.cmp(&j) {
+                    std::cmp::Ordering::Less => -(own / (heavier * all)).sqrt(),
+                    std::cmp::Ordering::Equal => (heavier / (own * all)).sqrt(),
+                    std::cmp::Ordering::Greater => 0.0,
+                };
+                for v in part.clone() {
+                    assert!(
+                        (column[v] - expected).abs() < 1e-14,
+                        "{} {j} {v}: {}",
+                        balance.name(),
+                        column[v]
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn two_and_three_components() {
     check("two", &gallery::planted(&[60, 80], 0.2, 0.0, 1), 3, 1e-6);

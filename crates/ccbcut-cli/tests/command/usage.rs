@@ -1,37 +1,11 @@
-//! The real binary: what it prints where, and how it ends.
-
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
+//! Help, usage errors, generated pages, pipes, and the costs of a partition.
 
 use std::{
     path::PathBuf,
     process::{Command, Stdio},
 };
 
-struct Ended {
-    stdout: String,
-    stderr: String,
-    status: i32,
-}
-
-fn ccbcut(words: &[&str]) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ccbcut"));
-    let output = command.args(words).env_remove("NO_COLOR").stdin(Stdio::null()).output().unwrap();
-    Ended {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-        status: output.status.code().unwrap(),
-    }
-}
-
-/// An empty folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    if path.exists() {
-        std::fs::remove_dir_all(&path).unwrap();
-    }
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
+use crate::support::{ccbcut, folder};
 
 const VERBS: [&str; 6] = ["segment", "cluster", "embed", "cost", "demo", "generate"];
 

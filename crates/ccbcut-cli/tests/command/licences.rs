@@ -2,9 +2,6 @@
 //!
 //! `cargo deny` says more, but has to be installed first; this runs wherever the tests do.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
-#![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
-
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;

@@ -1,0 +1,25 @@
+//! The real binary: what it reads, prints and writes, and how it ends. One binary, a module for each question.
+//!
+//! - `usage`: help, usage errors, generated pages, pipes, and the costs of a partition.
+//! - `bad_input`: everything that is refused, with a message that helps and nothing written.
+//! - `disk_full`: what happens when a file cannot be finished.
+//! - `pictures`: which images are read, and what their pixels become.
+//! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `report`: the JSON report, and parameters taken from it.
+//! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `licences`: every dependency is one that `deny.toml` allows.
+//! - `support`: folders, pictures and runs that the others share.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
+#![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
+
+mod bad_input;
+#[cfg(unix)]
+mod disk_full;
+mod graphs;
+mod licences;
+mod pictures;
+mod report;
+mod segment;
+mod support;
+mod usage;
