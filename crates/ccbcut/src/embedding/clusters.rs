@@ -3,32 +3,42 @@
 //! Two regions tied by weights of 10⁻⁴⁰ have an eigenvalue of that size, far below the square of the rounding of
 //! any vector that stores it: no iteration can find it, but there is no need to. To an error of λ_slow/λ_fast the slow
 //! eigenvectors are constant inside clusters, so they are those of the small graph that has the clusters for
-//! vertices; and the others are those of the clusters by themselves. The clusters show as the widest gap among
-//! the weights of a maximum spanning tree.
+//! vertices; and the others are those of the clusters by themselves. Clusters are
+//! what a maximum spanning tree falls into without its weak edges; the ratio λ_slow/λ_fast then says whether the
+//! separation was a good one.
 
 use crate::{error::Result, graph::Graph, labels::Labels};
 
 use super::spectrum::{EigenParams, Eigenpairs, Spectrum};
 
-/// A gap between two successive weights of the spanning tree must be at least this wide.
-const GAP: f64 = 1e6;
+/// Only ties this far below the heaviest edge may separate clusters: above, vectors resolve them.
+const WEAK: f64 = 1e-7;
 
-/// The clusters on either side of the widest gap; `None` when there is no wide gap.
-pub(super) fn at_widest_gap(graph: &Graph) -> Option<Labels> {
+/// The graph of the clusters is solved densely, so there must not be more of them.
+const MOST: usize = 256;
+
+/// Ties below this share of the heaviest edge are beyond what vectors in double precision resolve.
+pub(super) const UNRESOLVED: f64 = 1e-20;
+
+/// Two separations worth trying: into as many clusters as can be solved densely, all tied by weak edges only; and
+/// into the pieces that are left when only unresolvable ties are cut.
+pub(super) fn candidates(graph: &Graph) -> Vec<Labels> {
     let tree = spanning_weights(graph);
-    let widest = (1..tree.len()).max_by(|&a, &b| {
-        let gap = |k: usize| tree[k - 1].2 / tree[k].2;
-        gap(a).total_cmp(&gap(b)).then(b.cmp(&a))
-    })?;
-    if tree[widest - 1].2 < GAP * tree[widest].2 {
-        return None;
-    }
-    let mut sets = DisjointSets::new(graph.n_vertices());
-    for &(i, j, _) in &tree[..widest] {
-        sets.join(i, j);
-    }
-    let roots: Vec<u32> = (0..graph.n_vertices() as u32).map(|v| sets.root(v)).collect();
-    Some(Labels::from_raw(&roots))
+    let Some(&(_, _, heaviest)) = tree.first() else { return Vec::new() };
+    let below = |share: f64| tree.partition_point(|edge| edge.2 >= share * heaviest);
+    let finest = below(WEAK).max((tree.len() + 1).saturating_sub(MOST));
+    let mut cuts = vec![finest, below(UNRESOLVED)];
+    cuts.dedup();
+    cuts.retain(|&k| k < tree.len());
+    let clusters_below = |k: usize| {
+        let mut sets = DisjointSets::new(graph.n_vertices());
+        for &(i, j, _) in &tree[..k] {
+            sets.join(i, j);
+        }
+        let roots: Vec<u32> = (0..graph.n_vertices() as u32).map(|v| sets.root(v)).collect();
+        Labels::from_raw(&roots)
+    };
+    cuts.into_iter().map(clusters_below).collect()
 }
 
 /// The graph of the clusters: weights between them add up, and so do their π.
@@ -59,7 +69,7 @@ pub(super) fn inside(graph: &Graph, labels: &Labels) -> Graph {
 
 /// The smallest pairs that move something inside a cluster.
 pub(super) fn fast_pairs(inside: &Graph, pi: &[f64], params: &EigenParams) -> Result<Eigenpairs> {
-    Spectrum::analyze(inside).smallest_positive(inside, pi, params)
+    Spectrum::analyze(inside).whole_pieces_only().smallest_positive(inside, pi, params)
 }
 
 /// The edges of a maximum spanning forest, heaviest first (Kruskal).

@@ -10,6 +10,7 @@ use super::clusters;
 use crate::{
     error::{Error, Result},
     graph::Graph,
+    labels::Labels,
     linalg::{
         cholesky::{Factor, Scalar, Symbolic},
         davidson::{self, Outcome},
@@ -21,12 +22,18 @@ use crate::{
 /// Up to this many vertices every eigenpair is found densely with high relative accuracy.
 const DENSE_LIMIT: usize = 48;
 
-/// The largest piece that the dense end of the chain will take.
+/// The largest piece that goes to a standard dense solver.
 const DENSE_MAX: usize = 2500;
+
+/// The largest piece that goes to the dense solver of high relative accuracy at the end of the chain.
+const DENSE_RELATIVE_MAX: usize = 600;
 
 /// A factorisation above these is not attempted.
 const MAX_FLOPS: f64 = 8e12;
 const MAX_ENTRIES: f64 = 8e8;
+
+/// Where nothing better is left, a solution is taken with an error of up to this; it is reported.
+const ACCEPTED: f64 = 1e-2;
 
 /// What may be asked of the eigensolver.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,6 +71,8 @@ pub struct Eigenpairs {
 pub struct Spectrum {
     n: usize,
     pieces: Vec<Piece>,
+    /// Whether a piece that all but falls apart may be split.
+    may_split: bool,
 }
 
 /// One connected component.
@@ -93,7 +102,13 @@ impl Spectrum {
             };
             Piece { vertices, symbolic }
         });
-        Self { n: graph.n_vertices(), pieces: pieces.collect() }
+        Self { n: graph.n_vertices(), pieces: pieces.collect(), may_split: true }
+    }
+
+    /// The same, but no piece is split into clusters: it is the inside of one already.
+    pub(super) fn whole_pieces_only(mut self) -> Self {
+        self.may_split = false;
+        self
     }
 
     /// How many connected components.
@@ -214,13 +229,14 @@ impl Spectrum {
         }
         let params = EigenParams { n_pairs: wanted, ..*params };
         if size == self.n {
-            return Connected { graph, scale, symbolic: piece.symbolic.as_ref() }
+            return Connected { graph, scale, symbolic: piece.symbolic.as_ref(), may_split: self.may_split }
                 .solve(&params, start.unwrap_or(&[]));
         }
         let pick = |from: &[f64]| -> Vec<f64> { piece.vertices.iter().map(|&v| from[v as usize]).collect() };
         let guess: Vec<f64> = start.map_or(Vec::new(), |s| s.chunks_exact(self.n).flat_map(pick).collect());
         let (sub, scale) = (graph.induced(&piece.vertices), pick(scale));
-        Connected { graph: &sub, scale: &scale, symbolic: piece.symbolic.as_ref() }.solve(&params, &guess)
+        Connected { graph: &sub, scale: &scale, symbolic: piece.symbolic.as_ref(), may_split: self.may_split }
+            .solve(&params, &guess)
     }
 }
 
@@ -230,6 +246,7 @@ struct Connected<'a> {
     /// π^-½
     scale: &'a [f64],
     symbolic: Option<&'a Symbolic>,
+    may_split: bool,
 }
 
 impl Connected<'_> {
@@ -238,53 +255,68 @@ impl Connected<'_> {
         if n <= DENSE_LIMIT {
             return Ok(self.dense_relative(params.n_pairs, 0));
         }
-        let mut best: Option<Outcome> = None;
-        if 3 * params.n_pairs < n {
-            let mut attempts: Vec<&dyn Fn() -> Option<Outcome>> = Vec::new();
-            let (single, double, free);
-            single = || self.davidson_factored::<f32>(params, start);
-            double = || self.davidson_factored::<f64>(params, start);
-            free = || Some(self.davidson_free(params, start));
-            if self.symbolic.is_some() {
-                if self.is_connected_above(<f32 as Scalar>::NEGLIGIBLE) {
-                    attempts.push(&single);
-                }
-                attempts.push(&double);
-            } else {
-                attempts.push(&free);
+        let mut best = Best::default();
+        let is_resolved = !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
+        let is_small = n <= DENSE_RELATIVE_MAX;
+        // What vectors cannot resolve goes by clusters first; what they can, last.
+        for by_clusters in [!is_resolved, is_resolved] {
+            if by_clusters && !is_small {
+                best.add(self.by_clusters(params));
+            } else if !by_clusters && 3 * params.n_pairs < n {
+                self.iterative_attempts(params, start, &mut best);
             }
-            for attempt in attempts {
-                if let Some(outcome) = attempt() {
-                    if outcome.residual <= params.tol {
-                        return Ok(finished(outcome));
-                    }
-                    let better = best.as_ref().is_none_or(|b| outcome.residual < b.residual);
-                    best = if better { Some(outcome) } else { best };
-                }
+            if best.residual() <= params.tol {
+                return best.into_pairs(params.tol);
             }
         }
-        let steps = best.as_ref().map_or(0, |b| b.steps);
-        if let Some(pairs) = self.split_into_clusters(params)? {
-            return Ok(pairs);
+        if n <= DENSE_MAX {
+            best.add(self.dense_checked(params));
         }
-        if n > DENSE_MAX {
-            let residual = best.map_or(f64::INFINITY, |b| b.residual);
-            return Err(Error::EigenNotConverged { iterations: steps, residual, tol: params.tol });
+        if is_small && best.residual() > params.tol {
+            return Ok(self.dense_relative(params.n_pairs, 0));
         }
-        Ok(self.dense_checked(params).unwrap_or_else(|| self.dense_relative(params.n_pairs, steps)))
+        best.into_pairs(params.tol)
+    }
+
+    /// The block solver with each inverse that suits the weights, one after the other, until one converges.
+    fn iterative_attempts(&self, params: &EigenParams, start: &[f64], best: &mut Best) {
+        if self.symbolic.is_none() {
+            best.add(Some(finished(self.davidson_free(params, start))));
+            return;
+        }
+        if self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE) {
+            best.add(self.davidson_factored::<f32>(params, start).map(finished));
+        }
+        if best.residual() > params.tol {
+            best.add(self.davidson_factored::<f64>(params, start).map(finished));
+        }
+    }
+
+    /// The best of two separations into clusters.
+    fn by_clusters(&self, params: &EigenParams) -> Option<Eigenpairs> {
+        let mut best = Best::default();
+        if self.may_split {
+            for labels in clusters::candidates(self.graph) {
+                best.add(self.split_into_clusters(&labels, params).ok());
+                if best.residual() <= params.tol {
+                    break;
+                }
+            }
+        }
+        best.0
     }
 
     /// Solves a graph whose clusters are tied by weights far below everything inside them: first the graph of the
     /// clusters, whose eigenvectors are constant inside each, then every cluster by itself.
-    fn split_into_clusters(&self, params: &EigenParams) -> Result<Option<Eigenpairs>> {
+    fn split_into_clusters(&self, labels: &Labels, params: &EigenParams) -> Result<Eigenpairs> {
         let n = self.scale.len();
-        let Some(labels) = clusters::at_widest_gap(self.graph) else { return Ok(None) };
         let pi: Vec<f64> = self.scale.iter().map(|s| 1.0 / (s * s)).collect();
-        let (quotient, masses) = clusters::quotient(self.graph, &labels, &pi);
+        let (quotient, masses) = clusters::quotient(self.graph, labels, &pi);
         let n_slow = params.n_pairs.min(labels.n_segments() - 1);
-        let slow = EigenParams { n_pairs: n_slow, ..*params };
-        let slow = Spectrum::analyze(&quotient).smallest(&quotient, &masses, &slow, None)?;
-        let inside = clusters::inside(self.graph, &labels);
+        let quotient_scale: Vec<f64> = masses.iter().map(|m| 1.0 / m.sqrt()).collect();
+        let slow = Connected { graph: &quotient, scale: &quotient_scale, symbolic: None, may_split: false };
+        let slow = slow.dense_relative(n_slow, 0);
+        let inside = clusters::inside(self.graph, labels);
         // One more than needed: the slowest motion inside a cluster says how good the separation is.
         let n_fast = (params.n_pairs - n_slow + 1).min(n - labels.n_segments());
         let fast = clusters::fast_pairs(&inside, &pi, &EigenParams { n_pairs: n_fast, ..*params })?;
@@ -292,9 +324,6 @@ impl Connected<'_> {
             (Some(slow), Some(fast)) => slow / fast,
             _ => 0.0,
         };
-        if coupling > params.tol.min(1e-9) {
-            return Ok(None);
-        }
         let mut vectors = Vec::with_capacity(n * params.n_pairs);
         for column in slow.vectors.chunks_exact(masses.len()) {
             vectors.extend(
@@ -308,7 +337,7 @@ impl Connected<'_> {
         vectors.extend_from_slice(&fast.vectors[..n * (params.n_pairs - n_slow)]);
         let values = slow.values.iter().chain(&fast.values).take(params.n_pairs).copied().collect();
         let residual = slow.residual.max(fast.residual).max(coupling);
-        Ok(Some(Eigenpairs { values, vectors, residual, steps: slow.steps + fast.steps }))
+        Ok(Eigenpairs { values, vectors, residual, steps: slow.steps + fast.steps })
     }
 
     fn null(&self) -> Vec<f64> {
@@ -318,12 +347,12 @@ impl Connected<'_> {
         q
     }
 
-    /// Whether the graph hangs together by edges of more than a share of the largest weight, with room to spare.
+    /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
         let n = self.graph.n_vertices();
         let mut largest = 0.0_f64;
         self.graph.for_each_edge(|_, _, w| largest = largest.max(w));
-        let least = 100.0 * share * largest;
+        let least = share * largest;
         let mut seen = vec![false; n];
         let mut stack = vec![0];
         seen[0] = true;
@@ -461,6 +490,35 @@ impl Connected<'_> {
         self.through(&factor, &q, &residuals, &mut mapped);
         let residual = mapped.chunks_exact(n).map(norm).fold(0.0, f64::max);
         (residual <= params.tol).then_some(Eigenpairs { values, vectors, residual, steps: 0 })
+    }
+}
+
+/// The most accurate solution so far.
+#[derive(Debug, Default)]
+struct Best(Option<Eigenpairs>);
+
+impl Best {
+    fn residual(&self) -> f64 {
+        self.0.as_ref().map_or(f64::INFINITY, |pairs| pairs.residual)
+    }
+
+    fn add(&mut self, pairs: Option<Eigenpairs>) {
+        if let Some(pairs) = pairs
+            && pairs.residual < self.residual()
+        {
+            self.0 = Some(pairs);
+        }
+    }
+
+    /// The solution, if it is one at all: an error that is larger than asked for is reported with it.
+    fn into_pairs(self, tol: f64) -> Result<Eigenpairs> {
+        match self.0 {
+            Some(pairs) if pairs.residual <= tol.max(ACCEPTED) => Ok(pairs),
+            other => {
+                let (iterations, residual) = other.map_or((0, f64::INFINITY), |p| (p.steps, p.residual));
+                Err(Error::EigenNotConverged { iterations, residual, tol })
+            }
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use super::{LinearOperator, axpy, dense::symmetric_eigen, dot, norm, orthonormal
 /// Rows that one partial sum of a Gram matrix covers.
 const GRAM_ROWS: usize = 8192;
 
+/// Steps in which the residual must halve: otherwise rounding is all that moves.
+const STALL_STEPS: usize = 16;
+
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
 pub struct Params {
@@ -61,7 +64,8 @@ pub fn smallest(
     let mut space = Space::new(n, null);
     space.fill_start(a, inverse, start, block, params.seed);
     let mut fresh = false;
-    let mut steps = 0;
+    let mut steps: usize = 0;
+    let (mut before, mut lowest) = (f64::INFINITY, f64::INFINITY);
     loop {
         let ritz = space.ritz(block.min(space.len()));
         let mut residuals = ritz.residuals(n);
@@ -71,6 +75,13 @@ pub fn smallest(
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
         let converged = residual <= params.tol;
         // Products with A drift when the basis is recombined: the last word is had with fresh ones.
+        lowest = lowest.min(residual);
+        if steps.is_multiple_of(STALL_STEPS) {
+            if lowest > 0.5 * before {
+                return ritz.into_outcome(wanted, residual, steps);
+            }
+            before = lowest;
+        }
         if (converged && fresh) || steps >= params.max_steps || !residual.is_finite() {
             return ritz.into_outcome(wanted, residual, steps);
         }

@@ -247,7 +247,7 @@ fn graphs_that_all_but_fall_apart() {
                 for pair in fit.trace.iterations.windows(2) {
                     let (before, now) = (pair[0].f, pair[1].f);
                     // Below ties of 10⁻²⁰ every difference is of the size of rounding, and so is F.
-                    let slack = if tie > 1e-20 { 1e-9 } else { 0.02 };
+                    let slack = if tie > 1e-20 { 1e-9 } else { 0.05 };
                     assert!(
                         now <= before * (1.0 + slack),
                         "side {side}, tie {tie:e}, τ = {tau}: F {before} → {now}"
