@@ -258,6 +258,9 @@ impl Connected<'_> {
         let mut best = Best::default();
         let is_resolved = !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
         let is_small = n <= DENSE_RELATIVE_MAX;
+        if is_small && !is_resolved {
+            return Ok(self.dense_relative(params.n_pairs, 0));
+        }
         // What vectors cannot resolve goes by clusters first; what they can, last.
         for by_clusters in [!is_resolved, is_resolved] {
             if by_clusters && !is_small {
@@ -269,7 +272,7 @@ impl Connected<'_> {
                 return best.into_pairs(params.tol);
             }
         }
-        if n <= DENSE_MAX {
+        if n <= DENSE_MAX && is_resolved {
             best.add(self.dense_checked(params));
         }
         if is_small && best.residual() > params.tol {
