@@ -58,6 +58,15 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
             let message = format!("`{key}` is not a parameter of `{VERB}`");
             return Err(Hinted::error(message, "the names are those of the options, with _ for -"));
         };
+        // These follow from others unless they are given: a new number of parts brings its own columns.
+        let follows_from: &[&str] = match key.as_str() {
+            "columns" => &["segments", "variant", "method"],
+            "upsampling" => &["variant"],
+            _ => &[],
+        };
+        if follows_from.iter().any(|id| is_given(id)) {
+            continue;
+        }
         let rivals = verb.get_arg_conflicts_with(option);
         if is_given(option.get_id().as_str()) || rivals.iter().any(|rival| is_given(rival.get_id().as_str()))
         {
@@ -120,6 +129,15 @@ mod tests {
         let args = segment(&["--params", &path, "--tau", "2", "--kappa-count", "9"]).unwrap();
         assert_eq!((args.embedding.tau, args.partition.segments), (2.0, 3));
         assert_eq!((args.embedding.kappa, args.embedding.kappa_count), (None, Some(9)));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_follows_from_a_changed_option_is_found_anew() {
+        let path =
+            file("follow", r#"{"segments": 3, "method": "multiway", "columns": 3, "variant": "published"}"#);
+        assert_eq!(segment(&["--params", &path]).unwrap().resolved().partition.columns, Some(3));
+        assert_eq!(segment(&["--params", &path, "-k", "12"]).unwrap().resolved().partition.columns, Some(12));
         std::fs::remove_file(path).unwrap();
     }
 
