@@ -177,14 +177,7 @@ impl LabelMap {
             region[start] = next;
             stack.push(start);
             while let Some(p) = stack.pop() {
-                let (r, c) = (p / self.width, p % self.width);
-                let steps = [
-                    (r > 0).then(|| p - self.width),
-                    (c > 0).then(|| p - 1),
-                    (c + 1 < self.width).then(|| p + 1),
-                    (r + 1 < self.height).then(|| p + self.width),
-                ];
-                for q in steps.into_iter().flatten() {
+                for q in four_neighbors(p, self.height, self.width) {
                     if region[q] == Self::VOID && self.values[q] == self.values[start] {
                         region[q] = next;
                         stack.push(q);
@@ -195,6 +188,18 @@ impl LabelMap {
         }
         Self { height: self.height, width: self.width, values: region, n_segments: next as usize }
     }
+}
+
+/// The pixels above, left, right and below a pixel, those outside the image left out.
+pub(crate) fn four_neighbors(p: usize, height: usize, width: usize) -> impl Iterator<Item = usize> {
+    let (r, c) = (p / width, p % width);
+    let steps = [
+        (r > 0).then(|| p - width),
+        (c > 0).then(|| p - 1),
+        (c + 1 < width).then_some(p + 1),
+        (r + 1 < height).then_some(p + width),
+    ];
+    steps.into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     graph::{Balance, Graph},
     image::Image,
-    labels::{LabelMap, Labels},
+    labels::{LabelMap, Labels, four_neighbors},
     partition::Tree,
     report::{Report, Stopwatch},
 };
@@ -494,14 +494,7 @@ fn fill_gaps(fine: &mut [u32], mask: &[bool], height: usize, width: usize) {
     let mut spread = vec![LabelMap::VOID; fine.len()];
     queue.iter().for_each(|&p| spread[p] = fine[p]);
     while let Some(p) = queue.pop_front() {
-        let (r, c) = (p / width, p % width);
-        let steps = [
-            (r > 0).then(|| p - width),
-            (c > 0).then(|| p - 1),
-            (c + 1 < width).then(|| p + 1),
-            (r + 1 < height).then(|| p + width),
-        ];
-        for q in steps.into_iter().flatten() {
+        for q in four_neighbors(p, height, width) {
             if spread[q] == LabelMap::VOID {
                 spread[q] = spread[p];
                 queue.push_back(q);
