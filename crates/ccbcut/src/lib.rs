@@ -74,6 +74,8 @@ pub mod parallel;
 // Seeded randomness.
 pub mod random;
 
+mod simd;
+
 pub use crate::{
     cluster::{Method, Partition, Partitioner},
     control::{Control, Progress},

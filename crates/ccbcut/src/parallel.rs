@@ -21,6 +21,19 @@ pub fn for_each_chunk<T: Send>(data: &mut [T], chunk: usize, f: impl Fn(usize, &
     data.chunks_mut(chunk).enumerate().for_each(|(block, part)| f(block, part));
 }
 
+/// Calls `f` with each of the items.
+pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if items.len() > 1 {
+            items.into_par_iter().for_each(f);
+            return;
+        }
+    }
+    items.into_iter().for_each(f);
+}
+
 /// The values `f(0), …, f(n − 1)`, in order.
 pub fn map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "rayon")]
@@ -42,7 +55,13 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
 }
 
 /// Sum over `0..n` cut into blocks of [`SUM_BLOCK`]; `f(range)` is the partial sum of one block.
+///
+/// Short sums stay on one thread: handing a block over costs more than adding it up.
 pub fn sum(n: usize, f: impl Fn(std::ops::Range<usize>) -> f64 + Sync + Send) -> f64 {
+    if n <= 16 * SUM_BLOCK {
+        let blocks = (0..n).step_by(SUM_BLOCK);
+        return blocks.map(|first| f(first..(first + SUM_BLOCK).min(n))).sum();
+    }
     sum_blocks(n, SUM_BLOCK, f)
 }
 

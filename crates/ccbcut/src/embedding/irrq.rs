@@ -2,7 +2,10 @@
 
 use std::{ops::ControlFlow, time::Instant};
 
-use crate::{error::Result, graph::Graph};
+use crate::{
+    error::Result,
+    graph::{Graph, distances::Distances},
+};
 
 use super::{
     Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate,
@@ -69,17 +72,16 @@ impl Irrq {
             if is_first {
                 trace.kappa = self.resolve_kappa(graph, &y)?;
             }
-            epsilon = self.shrink(epsilon, n, graph, &y, is_first, &mut trace);
-
-            let f = match self.variant {
-                Variant::Weighted => objective::f_weighted(graph, &y, self.tau, epsilon),
-                _ => objective::f_published(graph, &y, self.tau, epsilon),
-            };
+            let distances = y.distances(graph);
+            epsilon = self.shrink(epsilon, n, &distances, graph, &y, is_first, &mut trace);
             trace.iterations.push(Iteration {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
-                f,
-                j_tau: objective::j_tau(graph, &y, self.tau),
+                f: objective::f_of(&distances, self.variant, self.tau, epsilon),
+                j_tau: match self.n_components {
+                    1 => objective::j_tau_of_one_column(&distances, self.tau),
+                    _ => objective::j_tau(graph, &y, self.tau),
+                },
                 j2: 2.0 * pairs.values.iter().sum::<f64>(),
                 eigenvalues: pairs.values,
                 residual: pairs.residual,
@@ -97,7 +99,7 @@ impl Irrq {
             }
 
             // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
-            weighted = Some(reweight::reweighted(graph, &y, self.variant, self.tau, epsilon));
+            weighted = Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon));
             previous = Some(y);
             warm = Some(pairs.vectors);
         }
@@ -111,7 +113,9 @@ impl Irrq {
         match &self.start {
             Start::Unit => None,
             Start::Ratio(y) => Some(reweight::ratio_weights(graph, y, self.tau)),
-            Start::Smoothed(y) => Some(reweight::reweighted(graph, y, self.variant, self.tau, 1.0)),
+            Start::Smoothed(y) => {
+                Some(reweight::reweighted(&y.distances(graph), self.variant, self.tau, 1.0))
+            }
         }
     }
 
@@ -136,12 +140,13 @@ impl Irrq {
         &self,
         epsilon: f64,
         n: f64,
+        distances: &Distances<'_>,
         graph: &Graph,
         y: &Embedding,
         is_first: bool,
         trace: &mut Trace,
     ) -> f64 {
-        let r = reweight::differences(graph, y, self.variant);
+        let r = reweight::differences(distances, self.variant);
         if self.variant == Variant::Released {
             // The toolbox solves τ = 2 first and reweights once with ε = 1.
             let solves_plain = is_first && self.start == Start::Unit;

@@ -18,7 +18,10 @@ pub mod spectrum;
 pub use config::{Irrq, Kappa, Start, Variant};
 pub use irrq::IrrqFit;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    graph::{Graph, distances::Distances},
+};
 
 /// The embedding Y: one row of coordinates per vertex.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +78,11 @@ impl Embedding {
     #[inline]
     pub fn squared_distance(&self, i: usize, j: usize) -> f64 {
         self.row(i).iter().zip(self.row(j)).map(|(a, b)| (a - b) * (a - b)).sum()
+    }
+
+    /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph.
+    pub(crate) fn distances<'a>(&'a self, graph: &'a Graph) -> Distances<'a> {
+        Distances::new(graph, &self.values, self.n_components)
     }
 
     /// From columns in the coordinates x = Π^½ y, with the sign of each column fixed.

@@ -1,6 +1,6 @@
 //! What is minimised: J_τ (11), J₂^Γ (12), and F, which Algorithm 1 really decreases.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, distances::Distances};
 
 use super::Embedding;
 
@@ -46,23 +46,47 @@ impl HalfPower {
 /// # Complexity
 /// O(|E| k).
 pub fn j_tau(graph: &Graph, embedding: &Embedding, tau: f64) -> f64 {
+    if embedding.n_components() == 1 {
+        return j_tau_of_one_column(&embedding.distances(graph), tau);
+    }
     let power = HalfPower::new(tau);
     2.0 * graph.sum_edges(|i, j, w| {
         let (a, b) = (embedding.row(i), embedding.row(j));
-        w * a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum::<f64>()
+        w * if tau == 1.0 {
+            a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>()
+        } else {
+            a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum::<f64>()
+        }
     })
+}
+
+/// The same for an embedding of one column, whose distances are known.
+pub(super) fn j_tau_of_one_column(distances: &Distances<'_>, tau: f64) -> f64 {
+    let power = HalfPower::new(tau);
+    2.0 * match tau {
+        1.0 => distances.sum(|w, squared| w * squared.sqrt()),
+        _ => distances.sum(|w, squared| w * power.of(squared)),
+    }
 }
 
 /// Σᵢⱼ (w_ij ‖ŷᵢ − ŷⱼ‖₂² + ε²)^(τ/2) over ordered pairs: what a sweep of Algorithm 1 as published can never raise.
 pub fn f_published(graph: &Graph, embedding: &Embedding, tau: f64, epsilon: f64) -> f64 {
-    let power = HalfPower::new(tau);
-    2.0 * graph.sum_edges(|i, j, w| power.of(w * embedding.squared_distance(i, j) + epsilon * epsilon))
+    f_of(&embedding.distances(graph), super::Variant::Published, tau, epsilon)
 }
 
 /// Σᵢⱼ w_ij (‖ŷᵢ − ŷⱼ‖₂² + ε²)^(τ/2) over ordered pairs: the same for the `weighted` variant.
 pub fn f_weighted(graph: &Graph, embedding: &Embedding, tau: f64, epsilon: f64) -> f64 {
-    let power = HalfPower::new(tau);
-    2.0 * graph.sum_edges(|i, j, w| w * power.of(embedding.squared_distance(i, j) + epsilon * epsilon))
+    f_of(&embedding.distances(graph), super::Variant::Weighted, tau, epsilon)
+}
+
+/// F for known distances.
+pub(super) fn f_of(distances: &Distances<'_>, variant: super::Variant, tau: f64, epsilon: f64) -> f64 {
+    let (power, epsilon2) = (HalfPower::new(tau), epsilon * epsilon);
+    2.0 * match variant {
+        super::Variant::Weighted => distances.sum(|w, squared| w * power.of(squared + epsilon2)),
+        _ if tau == 1.0 => distances.sum(|w, squared| (w * squared + epsilon2).sqrt()),
+        _ => distances.sum(|w, squared| power.of(w * squared + epsilon2)),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Steps (b) and (c) of Algorithm 1: ε from the (κ + 1)-th largest difference, γ from ε.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, distances::Distances};
 
 use super::{Embedding, Variant, objective::HalfPower};
 
@@ -17,8 +17,11 @@ fn difference(variant: Variant, w: f64, squared_distance: f64) -> f64 {
 }
 
 /// The differences r over the edges, each once.
-pub(super) fn differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> Vec<f64> {
-    graph.map_edges(|i, j, w| difference(variant, w, embedding.squared_distance(i, j)))
+pub(super) fn differences(distances: &Distances<'_>, variant: Variant) -> Vec<f64> {
+    match variant {
+        Variant::Published => distances.map(|w, squared| (w * squared).sqrt()),
+        _ => distances.map(|w, squared| difference(variant, w, squared)),
+    }
 }
 
 /// Sixteen times the largest r that rounding of the coordinates alone can make.
@@ -40,25 +43,21 @@ pub(super) fn nth_largest(mut differences: Vec<f64>, kappa: usize, variant: Vari
 }
 
 /// W∘Γ with γ of (14) in the given variant.
-pub(super) fn reweighted(
-    graph: &Graph,
-    embedding: &Embedding,
-    variant: Variant,
-    tau: f64,
-    epsilon: f64,
-) -> Graph {
+pub(super) fn reweighted(distances: &Distances<'_>, variant: Variant, tau: f64, epsilon: f64) -> Graph {
     let power = HalfPower::new(2.0 - tau);
     let epsilon2 = epsilon * epsilon;
-    let gamma = |w: f64, squared: f64| match variant {
-        Variant::Published | Variant::Released => 1.0 / power.of(w * squared + epsilon2),
-        Variant::Weighted => 1.0 / power.of(squared + epsilon2),
-    };
-    let mean = if variant == Variant::Released && graph.n_edges() > 0 {
-        graph.sum_edges(|i, j, w| gamma(w, embedding.squared_distance(i, j))) / graph.n_edges() as f64
-    } else {
-        1.0
-    };
-    graph.map_weights(|i, j, w| w * gamma(w, embedding.squared_distance(i, j)) / mean)
+    match variant {
+        Variant::Published if tau == 1.0 => {
+            distances.reweighted(|w, squared| w / (w * squared + epsilon2).sqrt())
+        }
+        Variant::Published => distances.reweighted(|w, squared| w / power.of(w * squared + epsilon2)),
+        Variant::Weighted => distances.reweighted(|w, squared| w / power.of(squared + epsilon2)),
+        Variant::Released => {
+            let gamma = |w: f64, squared: f64| 1.0 / power.of(w * squared + epsilon2);
+            let mean = distances.sum(gamma) / distances.n_edges().max(1) as f64;
+            distances.reweighted(|w, squared| w * gamma(w, squared) / mean)
+        }
+    }
 }
 
 /// W∘Γ⁽⁰⁾ with γ⁽⁰⁾ = ‖Δy‖_τ^τ / ‖Δy‖₂² for a given embedding; differences below 10⁻⁸ of the largest count as that.
@@ -100,7 +99,8 @@ mod tests {
     fn gamma_follows_the_table_of_variants() {
         let graph = Graph::from_edges(3, &[(0, 1, 4.0), (1, 2, 0.25)]).unwrap();
         let y = Embedding::new(3, 1, vec![0.0, 3.0, 7.0]).unwrap();
-        let weights = |variant| reweighted(&graph, &y, variant, 1.0, 0.5).map_edges(|_, _, w| w);
+        let distances = y.distances(&graph);
+        let weights = |variant| reweighted(&distances, variant, 1.0, 0.5).map_edges(|_, _, w| w);
         let close = |found: Vec<f64>, expected: [f64; 2]| {
             for (a, b) in found.iter().zip(expected) {
                 assert!((a - b).abs() <= 1e-14 * b, "{found:?} {expected:?}");
@@ -111,9 +111,9 @@ mod tests {
         let mean = 0.5 * (gamma[0] + gamma[1]);
         close(weights(Variant::Released), [4.0 * gamma[0] / mean, 0.25 * gamma[1] / mean]);
         close(weights(Variant::Weighted), [4.0 * 9.25_f64.powf(-0.5), 0.25 * 16.25_f64.powf(-0.5)]);
-        assert_eq!(differences(&graph, &y, Variant::Published), [6.0, 2.0]);
-        assert_eq!(differences(&graph, &y, Variant::Released), [12.0, 1.0]);
-        assert_eq!(differences(&graph, &y, Variant::Weighted), [3.0, 4.0]);
+        assert_eq!(differences(&distances, Variant::Published), [6.0, 2.0]);
+        assert_eq!(differences(&distances, Variant::Released), [12.0, 1.0]);
+        assert_eq!(differences(&distances, Variant::Weighted), [3.0, 4.0]);
     }
 
     #[test]

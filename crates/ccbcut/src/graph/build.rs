@@ -130,7 +130,7 @@ impl Graph {
         } else {
             Vec::new()
         };
-        Self::from_storage(Storage::Sparse(Csr { offsets, targets, weights }), loops)
+        Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops)
     }
 
     /// The symmetric weight matrix in compressed rows, diagonal included: offsets, columns, weights.
@@ -167,7 +167,7 @@ impl Graph {
     ) -> Self {
         debug_assert!(self_loops.is_empty() || self_loops.len() + 1 == offsets.len());
         debug_assert!(weights.iter().chain(&self_loops).all(|w| w.is_finite() && *w >= 0.0));
-        Self::from_storage(Storage::Sparse(Csr { offsets, targets, weights }), self_loops)
+        Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), self_loops)
     }
 
     /// Builds from all entries of a symmetric matrix, in any order; repeated entries add up.
@@ -175,8 +175,8 @@ impl Graph {
         check_vertex_count(n)?;
         entries.sort_by_key(|&(i, j, _)| (i, j));
         let mut loops = Vec::new();
-        let mut csr =
-            Csr { offsets: vec![0; n + 1], targets: Vec::with_capacity(entries.len()), weights: Vec::new() };
+        let (mut offsets, mut targets) = (vec![0; n + 1], Vec::with_capacity(entries.len()));
+        let mut weights = Vec::with_capacity(entries.len());
         let mut rest = entries.as_slice();
         while let Some(&(i, j, _)) = rest.first() {
             let run = rest.iter().take_while(|e| (e.0, e.1) == (i, j)).count();
@@ -190,15 +190,15 @@ impl Graph {
                 loops.resize(n, 0.0);
                 loops[i as usize] = w;
             } else {
-                csr.targets.push(j);
-                csr.weights.push(w);
-                csr.offsets[i as usize + 1] = csr.targets.len();
+                targets.push(j);
+                weights.push(w);
+                offsets[i as usize + 1] = targets.len();
             }
         }
         for row in 1..=n {
-            csr.offsets[row] = csr.offsets[row].max(csr.offsets[row - 1]);
+            offsets[row] = offsets[row].max(offsets[row - 1]);
         }
-        Ok(Self::from_storage(Storage::Sparse(csr), loops))
+        Ok(Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops))
     }
 
     fn with_transposes_averaged(mut self, tolerance: f64) -> Result<Self> {
@@ -216,8 +216,8 @@ impl Graph {
                 averaged[position] = 0.5 * (weight.min(transposed) + weight.max(transposed));
             }
         }
-        let csr = Csr { offsets: csr.offsets.clone(), targets: csr.targets.clone(), weights: averaged };
-        self = Self::from_storage(Storage::Sparse(csr), self.self_loops);
+        let storage = Storage::Sparse(csr.with_weights(averaged));
+        self = Self::from_storage(storage, self.self_loops);
         Ok(self)
     }
 }

@@ -1,17 +1,45 @@
 //! Compressed rows: both directions of every edge, rows sorted, no diagonal, no zeros.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::parallel;
 
 use super::ROW_BLOCK;
 
+/// The pattern is shared by all reweightings of a graph.
 #[derive(Debug, Clone)]
 pub(super) struct Csr {
-    pub(super) offsets: Vec<usize>,
-    pub(super) targets: Vec<u32>,
+    pub(super) offsets: Arc<[usize]>,
+    pub(super) targets: Arc<[u32]>,
     pub(super) weights: Vec<f64>,
+    halves: Arc<OnceLock<Halves>>,
+}
+
+/// Where each edge stands among the edges counted once, i < j, ordered by i and then j.
+#[derive(Debug)]
+pub(super) struct Halves {
+    /// For each row the position of its first neighbour with a larger number.
+    pub(super) middle: Vec<usize>,
+    /// For each row how many edges the rows before it have; the total at the end.
+    pub(super) first: Vec<usize>,
+    /// For each stored neighbour with a smaller number, in order of storage, which edge it is.
+    mirror: Vec<u32>,
+    /// For each row where its part of `mirror` begins.
+    mirror_first: Vec<usize>,
 }
 
 impl Csr {
+    pub(super) fn new(offsets: Vec<usize>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
+        Self { offsets: offsets.into(), targets: targets.into(), weights, halves: Arc::default() }
+    }
+
+    /// Other weights on the same pattern.
+    pub(super) fn with_weights(&self, weights: Vec<f64>) -> Self {
+        debug_assert_eq!(weights.len(), self.weights.len());
+        let (offsets, targets, halves) = (self.offsets.clone(), self.targets.clone(), self.halves.clone());
+        Self { offsets, targets, weights, halves }
+    }
+
     #[inline]
     pub(super) fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.offsets[i]..self.offsets[i + 1];
@@ -26,19 +54,63 @@ impl Csr {
         }
     }
 
-    pub(super) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
-        let n = self.offsets.len() - 1;
+    pub(super) fn n_rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The neighbours of a row that have a larger number, and where its edges begin when each is counted once.
+    #[inline]
+    pub(super) fn upper(&self, i: usize) -> std::ops::Range<usize> {
+        self.halves().middle[i]..self.offsets[i + 1]
+    }
+
+    pub(super) fn halves(&self) -> &Halves {
+        self.halves.get_or_init(|| {
+            let n = self.n_rows();
+            let middle: Vec<usize> = (0..n)
+                .map(|i| {
+                    let range = self.offsets[i]..self.offsets[i + 1];
+                    range.start + self.targets[range].partition_point(|&j| (j as usize) < i)
+                })
+                .collect();
+            let (mut first, mut mirror_first) = (Vec::with_capacity(n + 1), Vec::with_capacity(n + 1));
+            let (mut edges, mut lower) = (0, 0);
+            for i in 0..n {
+                first.push(edges);
+                mirror_first.push(lower);
+                edges += self.offsets[i + 1] - middle[i];
+                lower += middle[i] - self.offsets[i];
+            }
+            first.push(edges);
+            mirror_first.push(lower);
+            // Rows are sorted, so the edges to a row from smaller ones come in the order of the rows.
+            let mut next = mirror_first.clone();
+            let mut mirror = vec![0; lower];
+            for i in 0..n {
+                for (edge, p) in (middle[i]..self.offsets[i + 1]).enumerate() {
+                    let j = self.targets[p] as usize;
+                    mirror[next[j]] = (first[i] + edge) as u32;
+                    next[j] += 1;
+                }
+            }
+            Halves { middle, first, mirror, mirror_first }
+        })
+    }
+
+    /// The same pattern with a weight for each edge, given once, i < j, ordered by i and then j.
+    pub(super) fn with_edge_weights(&self, values: &[f64]) -> Self {
+        let halves = self.halves();
+        let n = self.n_rows();
         let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
             let rows = b * ROW_BLOCK..((b + 1) * ROW_BLOCK).min(n);
-            let mut values = Vec::with_capacity(self.offsets[rows.end] - self.offsets[rows.start]);
+            let mut weights = Vec::with_capacity(self.offsets[rows.end] - self.offsets[rows.start]);
             for i in rows {
-                // The pair is always named in the same order, so both copies of an edge get the same bits.
-                self.for_each_neighbor(i, &mut |j, w| values.push(f(i.min(j), i.max(j), w)));
+                let lower = &halves.mirror[halves.mirror_first[i]..halves.mirror_first[i + 1]];
+                weights.extend(lower.iter().map(|&edge| values[edge as usize]));
+                weights.extend_from_slice(&values[halves.first[i]..halves.first[i + 1]]);
             }
-            values
+            weights
         });
-        let mut weights = Vec::with_capacity(self.weights.len());
-        blocks.into_iter().for_each(|block| weights.extend(block));
-        Self { offsets: self.offsets.clone(), targets: self.targets.clone(), weights }
+        self.with_weights(blocks.concat())
     }
 }

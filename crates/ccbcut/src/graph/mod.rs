@@ -11,6 +11,7 @@
 mod balance;
 mod build;
 mod csr;
+pub(crate) mod distances;
 pub mod gallery;
 mod laplacian;
 mod stencil;
@@ -95,6 +96,14 @@ impl Graph {
         }
     }
 
+    /// Row offsets and neighbours, where the graph is stored by rows.
+    pub(crate) fn compressed_rows(&self) -> Option<(&[usize], &[u32])> {
+        match &self.storage {
+            Storage::Sparse(csr) => Some((&csr.offsets, &csr.targets)),
+            Storage::Stencil(_) => None,
+        }
+    }
+
     /// Calls `f(j, w_ij)` for each neighbour j ≠ i of a vertex, in increasing order of j.
     #[inline]
     pub fn for_each_neighbor(&self, vertex: usize, mut f: impl FnMut(usize, f64)) {
@@ -163,12 +172,12 @@ impl Graph {
 
     /// The graph with weights f(i, j, w_ij) on the same edges and no self-loops.
     ///
-    /// `f` must be symmetric in i and j to the last bit and return finite, positive values: it is the reweighting
-    /// W∘Γ of the paper, and is called once or twice per edge.
+    /// `f` is called once per edge, i < j, and must return finite, positive values: it is the reweighting W∘Γ of the
+    /// paper.
     #[must_use]
     pub(crate) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
         let storage = match &self.storage {
-            Storage::Sparse(csr) => Storage::Sparse(csr.map_weights(f)),
+            Storage::Sparse(csr) => Storage::Sparse(csr.with_edge_weights(&self.map_edges(f))),
             Storage::Stencil(stencil) => Storage::Stencil(stencil.map_weights(f)),
         };
         Self::from_storage(storage, Vec::new())
@@ -207,6 +216,19 @@ impl Graph {
         Labels::from_raw(&component)
     }
 
+    /// The largest weight; zero without edges.
+    pub(crate) fn largest_weight(&self) -> f64 {
+        match &self.storage {
+            Storage::Sparse(csr) => crate::simd::widest(
+                #[inline(always)]
+                || csr.weights.iter().fold(0.0, |a, &w| if w > a { w } else { a }),
+            ),
+            Storage::Stencil(stencil) => {
+                f64::from(stencil.weights.iter().fold(0.0_f32, |a, &w| if w > a { w } else { a }))
+            }
+        }
+    }
+
     fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
         let mut graph = Self { storage, degrees: Vec::new(), self_loops, n_edges: 0 };
         graph.n_edges = match &graph.storage {
@@ -227,7 +249,10 @@ impl Graph {
             for (k, degree) in part.iter_mut().enumerate() {
                 let i = block * ROW_BLOCK + k;
                 *degree = self.self_loop(i);
-                self.for_each_neighbor(i, |_, w| *degree += w);
+                match &self.storage {
+                    Storage::Sparse(csr) => *degree += crate::linalg::sum(csr.row(i).1),
+                    Storage::Stencil(stencil) => stencil.for_each_neighbor(i, &mut |_, w| *degree += w),
+                }
             }
         });
         degrees

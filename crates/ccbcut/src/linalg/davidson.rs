@@ -9,10 +9,21 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 use crate::{parallel, random::Random};
 
-use super::{LinearOperator, axpy, dense::symmetric_eigen, dot, norm, orthonormalize::orthonormalize};
+use super::{
+    LinearOperator, axpy,
+    dense::symmetric_eigen,
+    dot, norm,
+    orthonormalize::{orthonormalize, project_out},
+};
 
 /// Rows that one partial sum of a Gram matrix covers.
 const GRAM_ROWS: usize = 8192;
+
+/// Columns times basis vectors up to which new columns are made orthonormal one by one.
+const ONE_BY_ONE: usize = 48;
+
+/// Directions of a block that are shorter than this share of the longest are left out.
+const DEPENDENT: f64 = 1e-12;
 
 /// Steps in which the residual must halve: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 16;
@@ -74,7 +85,9 @@ pub fn smallest(
         let lengths: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
         let converged = residual <= params.tol;
-        // Products with A drift when the basis is recombined: the last word is had with fresh ones.
+        // Products with A drift when the basis is recombined. Where that could be seen, the last word is had with
+        // fresh ones.
+        let is_sound = fresh || space.drift(ritz.values[0]) <= 0.01 * params.tol;
         lowest = lowest.min(residual);
         if steps.is_multiple_of(STALL_STEPS) {
             if lowest > 0.5 * before {
@@ -82,17 +95,19 @@ pub fn smallest(
             }
             before = lowest;
         }
-        if (converged && fresh) || steps >= params.max_steps || !residual.is_finite() {
+        if (converged && is_sound) || steps >= params.max_steps || !residual.is_finite() {
             return ritz.into_outcome(wanted, residual, steps);
         }
-        if converged || space.len() + 1 > capacity || space.len() + block > capacity {
-            space.restart(a, &ritz.vectors);
-            fresh = true;
+        if converged || space.len() + block > capacity {
+            if is_sound {
+                space.shrink_to(&ritz);
+            } else {
+                space.restart(a, &ritz.vectors);
+                fresh = true;
+            }
             if converged {
                 continue;
             }
-        } else {
-            fresh = false;
         }
         steps += 1;
         residuals.clear();
@@ -178,22 +193,62 @@ impl<'a> Space<'a> {
                 column.fill(0.0);
             }
         }
-        // Against the basis as a block, then one by one among themselves.
-        if !self.basis.is_empty() && !columns.is_empty() {
-            let coefficients = gram(&self.basis, &columns, n);
-            subtract_combination(&self.basis, &coefficients, &mut columns, n);
-        }
         let before = self.len();
-        for column in columns.chunks_exact_mut(n) {
-            if orthonormalize(self.null, &self.basis, column) {
-                self.basis.extend_from_slice(column);
+        let count = columns.len() / n;
+        if count * (before + count) <= ONE_BY_ONE {
+            for column in columns.chunks_exact_mut(n) {
+                if orthonormalize(self.null, &self.basis, column) {
+                    self.basis.extend_from_slice(column);
+                }
             }
+        } else {
+            let columns = self.orthonormal_block(columns);
+            self.basis.extend_from_slice(&columns);
         }
         let added = self.len() - before;
         self.image.resize(self.basis.len(), 0.0);
         a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
         self.grow_projection(before);
         added
+    }
+
+    /// An orthonormal basis of what a block of unit columns adds to the space, by matrix products: against the basis,
+    /// then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and Wu 2002,
+    /// <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
+    fn orthonormal_block(&self, mut columns: Vec<f64>) -> Vec<f64> {
+        let n = self.n;
+        for pass in 0..4 {
+            columns.chunks_exact_mut(n).for_each(|column| project_out(self.null, column));
+            let mut overlap = 0.0_f64;
+            if !self.basis.is_empty() {
+                let coefficients = gram(&self.basis, &columns, n);
+                overlap = coefficients.iter().fold(overlap, |a, c| a.max(c.abs()));
+                subtract_combination(&self.basis, &coefficients, &mut columns, n);
+            }
+            let m = columns.len() / n;
+            let products = gram(&columns, &columns, n);
+            for j in 0..m {
+                let others = (0..m).map(|i| products[j * m + i] - f64::from(u8::from(i == j)));
+                overlap = others.fold(overlap, |a, c| a.max(c.abs()));
+            }
+            if pass > 0 && overlap < 1e-13 {
+                break;
+            }
+            let (values, rotation) = symmetric_eigen(&products, m);
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            let least = if pass == 0 { DEPENDENT * largest.max(DEPENDENT) } else { DEPENDENT.sqrt() };
+            let kept: Vec<f64> = values
+                .iter()
+                .zip(rotation.chunks_exact(m))
+                .filter(|&(&value, _)| value > least)
+                .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
+                .collect();
+            columns = combination(&columns, &kept, n);
+            if columns.is_empty() {
+                break;
+            }
+        }
+        columns
     }
 
     fn grow_projection(&mut self, before: usize) {
@@ -227,6 +282,22 @@ impl<'a> Space<'a> {
             vectors: combination(&self.basis, &rotation, self.n),
             images: combination(&self.image, &rotation, self.n),
         }
+    }
+
+    /// How far A⁺ may carry the rounding of the images of recombined vectors.
+    fn drift(&self, smallest: f64) -> f64 {
+        let largest = self.image.chunks_exact(self.n).map(norm).fold(0.0, f64::max);
+        let drift = f64::EPSILON * (self.len() as f64).sqrt() * largest / smallest;
+        if drift.is_nan() { f64::INFINITY } else { drift }
+    }
+
+    /// Keeps the best vectors found and their images.
+    fn shrink_to(&mut self, ritz: &Ritz) {
+        let m = ritz.values.len();
+        self.basis.clone_from(&ritz.vectors);
+        self.image.clone_from(&ritz.images);
+        self.projected = vec![0.0; m * m];
+        ritz.values.iter().enumerate().for_each(|(j, value)| self.projected[j * m + j] = *value);
     }
 
     /// Starts over from some vectors, their images computed anew.
@@ -281,7 +352,7 @@ fn gram(v: &[f64], w: &[f64], n: usize) -> Vec<f64> {
 /// V S.
 fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
     let m = v.len() / n;
-    let mut out = vec![0.0; n * (s.len() / m.max(1))];
+    let mut out = vec![0.0; n * (s.len().checked_div(m).unwrap_or(0))];
     combine(v, s, &mut out, n, 1.0);
     out
 }

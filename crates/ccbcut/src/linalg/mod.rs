@@ -43,6 +43,19 @@ pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
 }
 
+/// Σ xᵢ.
+pub fn sum(x: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let chunks = x.chunks_exact(8);
+    let tail: f64 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        for l in 0..8 {
+            sums[l] += chunk[l];
+        }
+    }
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + tail
+}
+
 /// Eight running sums, so that the compiler may use vector registers.
 fn dot_block(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];

@@ -7,16 +7,17 @@ const ROOMS: [&str; 9] =
     ["image", "affinity", "coarsen", "embedding", "partition", "control", "cluster", "report", "segment"];
 
 /// What everybody may use, and what these themselves may use.
-const SHARED: [(&str, &[&str]); 8] = [
+const SHARED: [(&str, &[&str]); 9] = [
     ("error", &[]),
+    ("simd", &[]),
     ("parallel", &[]),
     ("random", &[]),
     ("labels", &["error"]),
-    ("linalg", &["error", "parallel", "random", "graph"]),
+    ("linalg", &["error", "simd", "parallel", "random", "graph"]),
     // The Laplacian is an operator, and components are labels.
-    ("graph", &["error", "parallel", "random", "labels", "linalg"]),
-    ("cost", &["error", "parallel", "labels", "graph"]),
-    ("kmeans", &["error", "parallel", "random"]),
+    ("graph", &["error", "simd", "parallel", "random", "labels", "linalg"]),
+    ("cost", &["error", "simd", "parallel", "labels", "graph"]),
+    ("kmeans", &["error", "simd", "parallel", "random"]),
 ];
 
 fn allowed(module: &str) -> Vec<&'static str> {

@@ -6,12 +6,14 @@
 //! (Grassmann, Taksar and Heyman 1985, doi:10.1287/opre.33.5.1107; Dopico and Koev 2012,
 //! doi:10.1007/s00211-011-0382-3), and the eigenvectors that IRRQ asks for survive weights that span many decades.
 //!
-//! The vertices are ordered by `ordering` into blocks; `symbolic` finds which rows each block touches, and
-//! `numeric` eliminates block by block (multifrontal), the bulk of the work being matrix products. The last
-//! vertex is the ground: its pivot is zero, and solves put it at height zero.
+//! The vertices are ordered by `ordering` into blocks; `symbolic` finds which rows each block touches, `numeric`
+//! collects for one block after the other what the earlier ones add to it and eliminates it, the bulk of the work
+//! being matrix products, and `solve` runs right-hand sides through. The last vertex is the ground: its pivot is
+//! zero, and solves put it at height zero.
 
 mod numeric;
 mod ordering;
+mod solve;
 mod symbolic;
 
 pub use numeric::{Factor, Scalar};

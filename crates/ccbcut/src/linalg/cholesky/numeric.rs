@@ -1,13 +1,16 @@
-//! The numbers of the factorisation, and solves with it.
+//! The numbers of the factorisation.
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, traits::RealField};
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut, traits::RealField};
 
-use crate::{graph::Graph, parallel};
+use crate::{graph::Graph, parallel, simd};
 
-use super::symbolic::{Block, Symbolic};
+use super::symbolic::{Block, Source, Symbolic};
 
-/// Columns of the update matrix that one task computes.
-const STRIP: usize = 96;
+/// Rows of a front that one task brings up to date.
+const STRIP: usize = 256;
+
+/// Runs shorter than this, on average, are not worth a matrix product each.
+const SHORT_RUN: usize = 12;
 
 mod sealed {
     pub trait Sealed {}
@@ -59,22 +62,21 @@ impl Scalar for f32 {
     }
 }
 
-/// What is kept of one block: with N the multipliers inside the block and d its pivots,
-/// `inverse` = (I − Nᵀ)⁻¹ and `panel` = P D⁻¹, where P holds the weights to the rows below.
-#[derive(Debug, Clone)]
-struct BlockFactor<T> {
-    inverse: Vec<T>,
-    inverse_pivots: Vec<T>,
-    panel: Vec<T>,
+/// What is kept of one block. With N the multipliers inside the block, d its pivots and P the weights to the rows
+/// below: `inverse` = (I − Nᵀ)⁻¹ D^-½, and `panel` = P (I − Nᵀ)⁻¹ D^-½.
+#[derive(Debug, Default)]
+pub(super) struct BlockFactor<T> {
+    pub(super) inverse: Vec<T>,
+    pub(super) panel: Vec<T>,
 }
 
 /// A factored Laplacian of a connected graph.
 #[derive(Debug)]
 pub struct Factor<'a, T> {
-    symbolic: &'a Symbolic,
+    pub(super) symbolic: &'a Symbolic,
     /// The weights were divided by this before they were rounded to `T`.
-    scale: f64,
-    blocks: Vec<BlockFactor<T>>,
+    pub(super) scale: f64,
+    pub(super) blocks: Vec<BlockFactor<T>>,
 }
 
 impl<'a, T: Scalar> Factor<'a, T> {
@@ -83,292 +85,272 @@ impl<'a, T: Scalar> Factor<'a, T> {
     /// # Complexity
     /// About [`Symbolic::flops`] operations, nearly all of them in matrix products.
     pub fn new(symbolic: &'a Symbolic, graph: &Graph) -> Self {
-        let scale = (0..graph.n_vertices())
-            .map(|v| {
-                let mut largest: f64 = 0.0;
-                graph.for_each_neighbor(v, |_, w| largest = largest.max(w));
-                largest
-            })
-            .fold(f64::MIN_POSITIVE, f64::max);
-        let mut blocks: Vec<Option<BlockFactor<T>>> = vec![None; symbolic.blocks.len()];
-        let mut updates: Vec<Option<Vec<T>>> = (0..symbolic.blocks.len()).map(|_| None).collect();
+        let scale = graph.largest_weight().max(f64::MIN_POSITIVE);
+        let mut blocks: Vec<BlockFactor<T>> = Vec::new();
+        blocks.resize_with(symbolic.blocks.len(), BlockFactor::default);
         for wave in &symbolic.waves {
             let done = parallel::map(wave.len(), |k| {
                 let block = &symbolic.blocks[wave[k] as usize];
-                Front::assemble(symbolic, graph, block, &updates, scale).eliminate()
+                let mut front = Front::new(block);
+                front.assemble(symbolic, graph, scale);
+                front.collect(symbolic, &blocks);
+                front.eliminate()
             });
-            for (&b, (factor, update)) in wave.iter().zip(done) {
-                for &child in &symbolic.blocks[b as usize].children {
-                    updates[child as usize] = None;
-                }
-                blocks[b as usize] = Some(factor);
-                updates[b as usize] = Some(update);
+            for (&b, factor) in wave.iter().zip(done) {
+                blocks[b as usize] = factor;
             }
         }
-        Self { symbolic, scale, blocks: blocks.into_iter().flatten().collect() }
-    }
-
-    /// X with L X = B up to a constant per column, for right-hand sides that sum to zero (n × m, one column after
-    /// the other). The ground vertex gets zero; the caller centres.
-    pub fn solve(&self, b: &[f64], x: &mut [f64]) {
-        let n = self.symbolic.dim();
-        let m = b.len() / n.max(1);
-        // Columns are scaled so that they survive the rounding to `T`.
-        let sizes: Vec<f64> = b
-            .chunks_exact(n)
-            .map(|column| column.iter().fold(0.0_f64, |a, v| a.max(v.abs())))
-            .map(|size| if size > 0.0 && size.is_finite() { size } else { 1.0 })
-            .collect();
-        let mut y: Vec<T> = Vec::with_capacity(n * m);
-        for (column, size) in b.chunks_exact(n).zip(&sizes) {
-            y.extend(self.symbolic.order.iter().map(|&v| T::from_f64(column[v as usize] / size)));
-        }
-        self.forward(&mut y, n, m);
-        self.backward(&mut y, n, m);
-        for ((column, out), size) in y.chunks_exact(n).zip(x.chunks_exact_mut(n)).zip(&sizes) {
-            for (value, &v) in column.iter().zip(&self.symbolic.order) {
-                out[v as usize] = value.to_f64() * (size / self.scale);
-            }
-        }
-    }
-
-    fn forward(&self, y: &mut [T], n: usize, m: usize) {
-        let mut own = Vec::new();
-        let mut below = Vec::new();
-        for (block, factor) in self.symbolic.blocks.iter().zip(&self.blocks) {
-            let (width, height) = (block.width(), block.rows.len());
-            gather_range(y, n, block.start, width, &mut own);
-            let inverse = MatRef::from_column_major_slice(&factor.inverse, width, width);
-            let panel = MatRef::from_column_major_slice(&factor.panel, height, width);
-            let mut solved = vec![T::default(); width * m];
-            let rhs = MatRef::from_column_major_slice(&own, width, m);
-            multiply(&mut solved, width, m, Accum::Replace, inverse.transpose(), rhs);
-            for (column, out) in solved.chunks_exact(width).zip(y.chunks_exact_mut(n)) {
-                out[block.start..block.end].copy_from_slice(column);
-            }
-            if height > 0 {
-                below.clear();
-                below.resize(height * m, T::default());
-                let rhs = MatRef::from_column_major_slice(&solved, width, m);
-                multiply(&mut below, height, m, Accum::Replace, panel, rhs);
-                for (column, out) in below.chunks_exact(height).zip(y.chunks_exact_mut(n)) {
-                    for (&value, &row) in column.iter().zip(&block.rows) {
-                        out[row as usize] += value;
-                    }
-                }
-            }
-        }
-    }
-
-    fn backward(&self, y: &mut [T], n: usize, m: usize) {
-        let mut own = Vec::new();
-        let mut below = Vec::new();
-        for (block, factor) in self.symbolic.blocks.iter().zip(&self.blocks).rev() {
-            let (width, height) = (block.width(), block.rows.len());
-            gather_range(y, n, block.start, width, &mut own);
-            for column in own.chunks_exact_mut(width) {
-                for (value, &d) in column.iter_mut().zip(&factor.inverse_pivots) {
-                    *value *= d;
-                }
-            }
-            if height > 0 {
-                below.clear();
-                for column in y.chunks_exact(n) {
-                    below.extend(block.rows.iter().map(|&row| column[row as usize]));
-                }
-                let panel = MatRef::from_column_major_slice(&factor.panel, height, width);
-                let rhs = MatRef::from_column_major_slice(&below, height, m);
-                multiply(&mut own, width, m, Accum::Add, panel.transpose(), rhs);
-            }
-            let inverse = MatRef::from_column_major_slice(&factor.inverse, width, width);
-            let mut solved = vec![T::default(); width * m];
-            let rhs = MatRef::from_column_major_slice(&own, width, m);
-            multiply(&mut solved, width, m, Accum::Replace, inverse, rhs);
-            for (column, out) in solved.chunks_exact(width).zip(y.chunks_exact_mut(n)) {
-                out[block.start..block.end].copy_from_slice(column);
-            }
-        }
+        Self { symbolic, scale, blocks }
     }
 }
 
-fn gather_range<T: Scalar>(y: &[T], n: usize, start: usize, width: usize, out: &mut Vec<T>) {
-    out.clear();
-    for column in y.chunks_exact(n) {
-        out.extend_from_slice(&column[start..start + width]);
-    }
-}
-
-/// out (rows × columns) ← [out +] a b.
-fn multiply<T: Scalar>(
-    out: &mut [T],
-    rows: usize,
-    columns: usize,
+/// out ← [out +] a b.
+pub(super) fn multiply<T: Scalar>(
+    out: MatMut<'_, T>,
     accumulate: Accum,
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
 ) {
-    let out = MatMut::from_column_major_slice_mut(out, rows, columns);
     matmul(out, accumulate, a, b, T::one_impl(), Par::Seq);
 }
 
-/// The weights among the columns of a block and the rows below it, earlier vertices already eliminated.
+/// The weights among the columns of a block, and from them to the rows below.
 struct Front<'a, T> {
     block: &'a Block,
-    /// width × width, strictly lower part used.
-    inside: Vec<T>,
-    /// height × width.
-    panel: Vec<T>,
-    /// height × height, strictly lower part used; all contributions of earlier blocks.
-    update: Vec<T>,
+    /// (width + height) × width; above the diagonal it holds nothing of use.
+    weights: Vec<T>,
+}
+
+/// Rows of an earlier block, `low..high` in its list, that stand one after the other in this front from `at`.
+struct Piece<'a> {
+    source: &'a Source,
+    low: usize,
+    high: usize,
+    at: usize,
 }
 
 impl<'a, T: Scalar> Front<'a, T> {
-    fn assemble(
-        symbolic: &Symbolic,
-        graph: &Graph,
-        block: &'a Block,
-        updates: &[Option<Vec<T>>],
-        scale: f64,
-    ) -> Self {
+    fn new(block: &'a Block) -> Self {
         let (width, height) = (block.width(), block.rows.len());
-        let mut front = Self {
-            block,
-            inside: vec![T::default(); width * width],
-            panel: vec![T::default(); height * width],
-            update: vec![T::default(); height * height],
-        };
-        for j in 0..width {
-            let v = symbolic.order[block.start + j];
-            graph.for_each_neighbor(v as usize, |u, w| {
-                let row = symbolic.place[u] as usize;
-                if row > block.start + j && w >= T::NEGLIGIBLE * scale {
-                    *front.entry(front.locate(row), j) += T::from_f64(w / scale);
+        Self { block, weights: vec![T::default(); (width + height) * width] }
+    }
+
+    /// Puts the weights of the graph in.
+    fn assemble(&mut self, symbolic: &Symbolic, graph: &Graph, scale: f64) {
+        let least = T::NEGLIGIBLE * scale;
+        for p in self.block.start..self.block.end {
+            let slots = &symbolic.slots[symbolic.slot_offsets[p]..symbolic.slot_offsets[p + 1]];
+            let mut slots = slots.iter();
+            graph.for_each_neighbor(symbolic.order[p] as usize, |_, w| {
+                let slot = slots.next().map_or(usize::MAX, |&slot| slot as usize);
+                if let Some(entry) = self.weights.get_mut(slot)
+                    && w >= least
+                {
+                    *entry += T::from_f64(w / scale);
                 }
             });
         }
-        for &child in &block.children {
-            if let Some(update) = &updates[child as usize] {
-                front.add_child(&symbolic.blocks[child as usize].rows, update);
-            }
-        }
-        front
     }
 
-    /// Position of a row in the front: columns first, then the rows below.
-    fn locate(&self, row: usize) -> usize {
-        if row < self.block.end {
-            return row - self.block.start;
-        }
-        let below = self.block.rows.binary_search(&(row as u32));
-        self.block.width() + below.unwrap_or_else(|p| p)
-    }
-
-    fn entry(&mut self, i: usize, j: usize) -> &mut T {
+    /// Adds what the elimination of earlier blocks leaves among these rows and columns.
+    fn collect(&mut self, symbolic: &Symbolic, blocks: &[BlockFactor<T>]) {
         let (width, height) = (self.block.width(), self.block.rows.len());
-        if i < width { &mut self.inside[j * width + i] } else { &mut self.panel[j * height + i - width] }
-    }
-
-    fn add_child(&mut self, rows: &[u32], update: &[T]) {
-        let (width, height) = (self.block.width(), self.block.rows.len());
-        let positions: Vec<usize> = rows.iter().map(|&row| self.locate(row as usize)).collect();
-        let size = rows.len();
-        for (j, &pj) in positions.iter().enumerate() {
-            let column = &update[j * size..(j + 1) * size];
-            if pj < width {
-                for i in j + 1..size {
-                    *self.entry(positions[i], pj) += column[i];
-                }
+        let mut direct = Vec::new();
+        let mut scattered = Vec::new();
+        for source in &self.block.sources {
+            let from = &symbolic.blocks[source.block as usize];
+            if self.is_worth_products(source, from) {
+                self.push_pieces(source, from, &mut direct);
             } else {
-                let out = &mut self.update[(pj - width) * height..][..height];
-                for i in j + 1..size {
-                    out[positions[i] - width] += column[i];
-                }
+                scattered.push((source, self.positions(source, from)));
             }
         }
-    }
-
-    /// Eliminates the columns; returns the factor of the block and the weights it adds among the rows below.
-    fn eliminate(mut self) -> (BlockFactor<T>, Vec<T>) {
-        let (width, height) = (self.block.width(), self.block.rows.len());
-        // What hangs on each column from below acts on the block like one more vertex.
-        let mut hanging: Vec<T> =
-            (0..width).map(|j| sum(&self.panel[j * height..(j + 1) * height])).collect();
-        let mut inverse_pivots = vec![T::default(); width];
-        for j in 0..width {
-            let column = &self.inside[j * width + j + 1..(j + 1) * width];
-            let pivot = hanging[j] + sum(column);
-            // Zero for the ground vertex, and where weights underflowed.
-            let reciprocal = T::from_f64(1.0 / pivot.to_f64());
-            let reciprocal = if reciprocal.to_f64().is_finite() { reciprocal } else { T::default() };
-            inverse_pivots[j] = reciprocal;
-            let column: Vec<T> = column.to_vec();
-            for (offset, &w) in column.iter().enumerate() {
-                let c = j + 1 + offset;
-                let multiplier = w * reciprocal;
-                self.inside[j * width + c] = multiplier;
-                hanging[c] = hanging[c] + hanging[j] * multiplier;
-                for (target, &other) in
-                    self.inside[c * width + c + 1..(c + 1) * width].iter_mut().zip(&column[offset + 1..])
-                {
-                    *target += other * multiplier;
-                }
+        let mut strips = Vec::new();
+        let mut rest = MatMut::from_column_major_slice_mut(&mut self.weights, width + height, width);
+        let mut first = 0;
+        while rest.nrows() > 0 {
+            let count = STRIP.min(rest.nrows());
+            let (strip, below) = rest.split_at_row_mut(count);
+            strips.push((first, strip));
+            rest = below;
+            first += count;
+        }
+        let block = self.block;
+        parallel::for_each(strips, |(first, mut strip)| {
+            for piece in &direct {
+                add_piece(&mut strip, first, piece, block, symbolic, blocks);
             }
-        }
-        let inverse = unit_inverse(&self.inside, width);
-        let mut panel = vec![T::default(); height * width];
-        if height > 0 {
-            let old = MatRef::from_column_major_slice(&self.panel, height, width);
-            let inverse = MatRef::from_column_major_slice(&inverse, width, width);
-            multiply(&mut panel, height, width, Accum::Replace, old, inverse);
-            let least = T::from_f64(T::NEGLIGIBLE);
-            panel.iter_mut().for_each(|w| *w = if *w < least { T::default() } else { *w });
-            self.add_outer_product(&panel, &inverse_pivots);
-            for (column, &d) in panel.chunks_exact_mut(height).zip(&inverse_pivots) {
-                column.iter_mut().for_each(|w| *w *= d);
+            for (source, positions) in &scattered {
+                add_scattered(&mut strip, first, source, positions, symbolic, blocks);
             }
-        }
-        (BlockFactor { inverse, inverse_pivots, panel }, self.update)
-    }
-
-    /// update ← update + P D⁻¹ Pᵀ, the part below the diagonal, in strips of columns.
-    fn add_outer_product(&mut self, panel: &[T], inverse_pivots: &[T]) {
-        let (width, height) = (self.block.width(), self.block.rows.len());
-        let mut scaled = panel.to_vec();
-        for (column, &d) in scaled.chunks_exact_mut(height).zip(inverse_pivots) {
-            column.iter_mut().for_each(|w| *w *= d);
-        }
-        let left = MatRef::from_column_major_slice(panel, height, width);
-        let right = MatRef::from_column_major_slice(&scaled, height, width);
-        parallel::for_each_chunk(&mut self.update, STRIP * height, |strip, columns| {
-            let first = strip * STRIP;
-            let count = columns.len() / height;
-            let out = MatMut::from_column_major_slice_mut(columns, height, count);
-            let out = out.subrows_mut(first, height - first);
-            let right = right.subrows(first, count).transpose();
-            matmul(out, Accum::Add, left.subrows(first, height - first), right, T::one_impl(), Par::Seq);
         });
     }
+
+    /// Whether the rows of a source come in runs that are long enough, and its columns in one.
+    fn is_worth_products(&self, source: &Source, from: &Block) -> bool {
+        let columns = &from.rows[source.low as usize..source.high as usize];
+        let is_one_run = (columns[columns.len() - 1] - columns[0]) as usize + 1 == columns.len();
+        let low = from.runs.partition_point(|run| run.at + run.len <= source.low);
+        is_one_run && (from.runs.len() - low) * SHORT_RUN <= from.rows.len() - source.low as usize
+    }
+
+    fn push_pieces(&self, source: &'a Source, from: &Block, pieces: &mut Vec<Piece<'a>>) {
+        for run in &from.runs {
+            let (low, high) = (run.at.max(source.low) as usize, (run.at + run.len) as usize);
+            if low >= high {
+                continue;
+            }
+            // A run may begin among the columns and go on below them.
+            let at = self.block.locate(from.rows[low] as usize);
+            pieces.push(Piece { source, low, high, at });
+        }
+    }
+
+    /// Where the rows of a source stand in this front, from the first of its columns.
+    fn positions(&self, source: &Source, from: &Block) -> Vec<u32> {
+        let rows = &from.rows[source.low as usize..];
+        rows.iter().map(|&row| self.block.locate(row as usize) as u32).collect()
+    }
+
+    /// Eliminates the columns.
+    fn eliminate(self) -> BlockFactor<T> {
+        let (width, height) = (self.block.width(), self.block.rows.len());
+        let inverse = simd::widest(
+            #[inline(always)]
+            || invert_columns(&self.weights, width, height),
+        );
+        let mut panel = vec![T::default(); height * width];
+        if height > 0 {
+            let front = MatRef::from_column_major_slice(&self.weights, width + height, width);
+            let out = MatMut::from_column_major_slice_mut(&mut panel, height, width);
+            let inverse = MatRef::from_column_major_slice(&inverse, width, width);
+            multiply(out, Accum::Replace, front.subrows(width, height), inverse);
+            let least = T::from_f64(T::NEGLIGIBLE);
+            simd::widest(
+                #[inline(always)]
+                || panel.iter_mut().for_each(|w| *w = if *w < least { T::default() } else { *w }),
+            );
+        }
+        BlockFactor { inverse, panel }
+    }
 }
 
-fn sum<T: Scalar>(values: &[T]) -> T {
-    values.iter().fold(T::default(), |a, &b| a + b)
+/// strip ← strip + G Gᵀ for rows that stand together.
+fn add_piece<T: Scalar>(
+    strip: &mut MatMut<'_, T>,
+    first: usize,
+    piece: &Piece<'_>,
+    block: &Block,
+    symbolic: &Symbolic,
+    blocks: &[BlockFactor<T>],
+) {
+    let from = &symbolic.blocks[piece.source.block as usize];
+    // What of the piece lies in this strip.
+    let start = piece.at.max(first);
+    let end = (piece.at + piece.high - piece.low).min(first + strip.nrows());
+    if start >= end {
+        return;
+    }
+    let panel = &blocks[piece.source.block as usize].panel;
+    let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
+    let (low, high) = (piece.source.low as usize, piece.source.high as usize);
+    let column = from.rows[low] as usize - block.start;
+    let left = panel.subrows(piece.low + start - piece.at, end - start);
+    let right = panel.subrows(low, high - low).transpose();
+    let out = strip.rb_mut().submatrix_mut(start - first, column, end - start, high - low);
+    multiply(out, Accum::Add, left, right);
 }
 
-/// (I − Nᵀ)⁻¹ for the multipliers N stored strictly below the diagonal: upper triangular, not negative.
-fn unit_inverse<T: Scalar>(multipliers: &[T], width: usize) -> Vec<T> {
+/// The same for rows that lie apart.
+fn add_scattered<T: Scalar>(
+    strip: &mut MatMut<'_, T>,
+    first: usize,
+    source: &Source,
+    positions: &[u32],
+    symbolic: &Symbolic,
+    blocks: &[BlockFactor<T>],
+) {
+    let from = &symbolic.blocks[source.block as usize];
+    let start = positions.partition_point(|&at| (at as usize) < first);
+    let end = positions.partition_point(|&at| (at as usize) < first + strip.nrows());
+    if start >= end {
+        return;
+    }
+    let panel = &blocks[source.block as usize].panel;
+    let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
+    let (low, high) = (source.low as usize, source.high as usize);
+    let mut product = vec![T::default(); (end - start) * (high - low)];
+    let out = MatMut::from_column_major_slice_mut(&mut product, end - start, high - low);
+    let right = panel.subrows(low, high - low).transpose();
+    multiply(out, Accum::Replace, panel.subrows(low + start, end - start), right);
+    for (column, &to) in product.chunks_exact(end - start).zip(positions) {
+        for (&value, &at) in column.iter().zip(&positions[start..end]) {
+            strip[(at as usize - first, to as usize)] += value;
+        }
+    }
+}
+
+/// Eliminates the first `width` columns of a front, by themselves and with the sum of what hangs on each from below;
+/// (I − Nᵀ)⁻¹ D^-½, which is upper triangular and not negative.
+#[inline(always)]
+fn invert_columns<T: Scalar>(weights: &[T], width: usize, height: usize) -> Vec<T> {
+    let stride = width + height;
+    // What hangs on each column from below acts on the block like one more vertex.
+    let mut hanging: Vec<T> = (0..width).map(|j| sum(&weights[j * stride + width..(j + 1) * stride])).collect();
+    let mut inside: Vec<T> = Vec::with_capacity(width * width);
+    for j in 0..width {
+        inside.extend_from_slice(&weights[j * stride..j * stride + width]);
+    }
+    let mut roots = vec![T::default(); width];
+    for j in 0..width {
+        let (done, later) = inside.split_at_mut((j + 1) * width);
+        let column = &mut done[j * width..];
+        let pivot = hanging[j] + sum(&column[j + 1..]);
+        // Zero for the ground vertex, and where weights underflowed.
+        let reciprocal = T::from_f64(1.0 / pivot.to_f64());
+        let reciprocal = if reciprocal.to_f64().is_finite() { reciprocal } else { T::default() };
+        roots[j] = T::from_f64(reciprocal.to_f64().sqrt());
+        let from_below = hanging[j] * reciprocal;
+        for c in j + 1..width {
+            let multiplier = column[c] * reciprocal;
+            hanging[c] += from_below * column[c];
+            let target = &mut later[(c - j - 1) * width..(c - j) * width];
+            for (target, &other) in target[c + 1..].iter_mut().zip(&column[c + 1..]) {
+                *target += other * multiplier;
+            }
+        }
+        column[j + 1..].iter_mut().for_each(|w| *w *= reciprocal);
+    }
     // Column c of the inverse: t_c = e_c + Σ_{j<c} N_cj t_j.
     let mut inverse = vec![T::default(); width * width];
     for c in 0..width {
         let (done, current) = inverse.split_at_mut(c * width);
         for j in 0..c {
-            let multiplier = multipliers[j * width + c];
+            let multiplier = inside[j * width + c];
             for (out, &value) in current[..=j].iter_mut().zip(&done[j * width..=j * width + j]) {
                 *out += value * multiplier;
             }
         }
         current[c] = T::one_impl();
     }
+    for (column, &root) in inverse.chunks_exact_mut(width).zip(&roots) {
+        column.iter_mut().for_each(|v| *v *= root);
+    }
     inverse
+}
+
+/// Sixteen running sums, so that the compiler may use vector registers.
+#[inline(always)]
+fn sum<T: Scalar>(values: &[T]) -> T {
+    let mut sums = [T::default(); 16];
+    let chunks = values.chunks_exact(16);
+    let tail = chunks.remainder().iter().fold(T::default(), |a, &b| a + b);
+    for chunk in chunks {
+        for l in 0..16 {
+            sums[l] += chunk[l];
+        }
+    }
+    sums.iter().fold(tail, |a, &b| a + b)
 }
 
 #[cfg(test)]

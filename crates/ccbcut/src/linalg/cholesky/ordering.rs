@@ -1,4 +1,4 @@
-//! Elimination orders, cut into blocks: nested dissection by breadth-first levels, and plain bands.
+//! Elimination orders, cut into blocks: nested dissection by breadth-first levels, and bands taken from both ends.
 
 /// Widest block: columns that are eliminated together.
 pub(super) const BLOCK: usize = 64;
@@ -29,26 +29,38 @@ pub(super) struct Ordering {
 }
 
 impl Ordering {
-    /// Blocks of consecutive vertices in a given order: a band matrix.
-    pub(super) fn band(order: Vec<u32>) -> Self {
-        let mut starts: Vec<usize> = (0..order.len()).step_by(BLOCK).collect();
-        starts.push(order.len());
-        Self { order, starts }
+    /// A band matrix, eliminated from both ends: the middle of the given order separates what lies before it from
+    /// what lies behind, so that the two sides are independent of each other.
+    fn two_ended(pattern: &Pattern<'_>, order: &[u32]) -> Self {
+        let n = order.len();
+        let mut place = vec![0; n];
+        order.iter().enumerate().for_each(|(p, &v)| place[v as usize] = p);
+        // Neighbours of the first `left` vertices end before `reach`.
+        let (mut left, mut reach) = (0, 0);
+        while left < n && left + reach.max(left) < n {
+            let row = pattern.row(order[left]).iter();
+            reach = row.map(|&u| place[u as usize] + 1).fold(reach, usize::max);
+            left += 1;
+        }
+        let middle = reach.clamp(left, n);
+        let mut ordering = Self { order: Vec::with_capacity(n), starts: vec![0] };
+        ordering.push_blocks(&order[..left]);
+        ordering.push_blocks(&order[middle..].iter().rev().copied().collect::<Vec<_>>());
+        ordering.push_blocks(&order[left..middle]);
+        ordering
     }
 
-    /// The order in which the vertices are numbered.
+    /// The order in which the vertices are numbered, from both ends.
     pub(super) fn natural(pattern: &Pattern<'_>) -> Self {
-        Self::band((0..pattern.n() as u32).collect())
+        Self::two_ended(pattern, &(0..pattern.n() as u32).collect::<Vec<_>>())
     }
 
-    /// Breadth-first from a far corner, reversed (Cuthill and McKee): a narrow band for long, thin graphs.
+    /// Breadth-first from a far corner (Cuthill and McKee), from both ends: narrow for long, thin graphs.
     pub(super) fn levels(pattern: &Pattern<'_>) -> Self {
         let mut search = Search::new(pattern);
         let all: Vec<u32> = (0..pattern.n() as u32).collect();
         search.claim(&all, 1);
-        let mut order: Vec<u32> = search.far_levels(&all, 1).concat();
-        order.reverse();
-        Self::band(order)
+        Self::two_ended(pattern, &search.far_levels(&all, 1).concat())
     }
 
     /// Nested dissection: a level of a breadth-first search separates what lies before it from what lies behind.

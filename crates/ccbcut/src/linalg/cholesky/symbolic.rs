@@ -1,8 +1,14 @@
 //! Which rows each block of the factor touches, and what the factorisation will cost.
 
+use std::borrow::Cow;
+
 use crate::graph::Graph;
 
 use super::ordering::{Ordering, Pattern};
+
+/// Seconds that one order takes to be found, per edge and search, against floating-point operations per second: an
+/// order is looked for only while the best one costs more than the search.
+const FLOPS_PER_VISIT: f64 = 3000.0;
 
 /// One block of columns.
 #[derive(Debug, Clone)]
@@ -12,14 +18,52 @@ pub(super) struct Block {
     pub(super) end: usize,
     /// Rows below the block, in the order of elimination, increasing.
     pub(super) rows: Vec<u32>,
-    /// Blocks whose update lands here first, in order.
-    pub(super) children: Vec<u32>,
+    /// The same as runs of consecutive rows.
+    pub(super) runs: Vec<Run>,
+    /// Earlier blocks with rows among these columns, in order.
+    pub(super) sources: Vec<Source>,
+}
+
+/// Consecutive rows: `rows[at..at + len]` is `first..first + len`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) at: u32,
+    pub(super) len: u32,
+}
+
+/// The rows `low..high` (counted in that block's list) of an earlier block are columns of this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source {
+    pub(super) block: u32,
+    pub(super) low: u32,
+    pub(super) high: u32,
 }
 
 impl Block {
     pub(super) fn width(&self) -> usize {
         self.end - self.start
     }
+
+    /// Where a row of the block stands in its front: columns first, then the rows below.
+    pub(super) fn locate(&self, row: usize) -> usize {
+        if row < self.end {
+            return row - self.start;
+        }
+        // The last run that does not begin behind the row.
+        let r = self.runs.partition_point(|run| run.first as usize <= row).saturating_sub(1);
+        let run = self.runs[r];
+        self.width() + run.at as usize + row - run.first as usize
+    }
+}
+
+/// What solves may run through at the same time, and what comes after.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Schedule {
+    /// Subtrees of consecutive blocks, none of which depends on another.
+    pub(super) branches: Vec<std::ops::Range<usize>>,
+    /// All other blocks, in order.
+    pub(super) top: Vec<u32>,
 }
 
 /// The structure of a factorisation, found once per graph and used for every reweighting of it.
@@ -27,11 +71,14 @@ impl Block {
 pub struct Symbolic {
     /// Vertex at each place of the elimination.
     pub(super) order: Vec<u32>,
-    /// Place of each vertex.
-    pub(super) place: Vec<u32>,
+    /// For each place, in the order in which the graph lists the neighbours of its vertex: where the weight goes in
+    /// the front of the block, or `u32::MAX` for neighbours eliminated before.
+    pub(super) slots: Vec<u32>,
+    pub(super) slot_offsets: Vec<usize>,
     pub(super) blocks: Vec<Block>,
     /// Blocks grouped so that each group depends only on groups before it.
     pub(super) waves: Vec<Vec<u32>>,
+    pub(super) schedule: Schedule,
     flops: f64,
     entries: f64,
 }
@@ -42,13 +89,20 @@ impl Symbolic {
     pub fn analyze(graph: &Graph, max_flops: f64, max_entries: f64) -> Option<Self> {
         let (offsets, targets) = pattern_of(graph);
         let pattern = Pattern { offsets: &offsets, targets: &targets };
-        let mut best: Option<Self> = None;
-        for order in [Ordering::natural, Ordering::levels, Ordering::dissection] {
+        let mut best: Option<Structure> = None;
+        let visits = targets.len() as f64;
+        // Searches that the order takes, each of which looks at every edge.
+        let deep = 4.0 * (pattern.n() as f64 / 64.0).max(2.0).log2();
+        let orders: [(f64, fn(&Pattern<'_>) -> Ordering); 3] =
+            [(0.0, Ordering::natural), (4.0, Ordering::levels), (deep, Ordering::dissection)];
+        for (searches, order) in orders {
             let limit = best.as_ref().map_or(max_flops, |b| b.flops.min(max_flops));
-            let found = Self::with_order(&pattern, order(&pattern), limit, max_entries);
-            best = found.or(best);
+            if best.is_some() && limit <= FLOPS_PER_VISIT * searches * visits {
+                continue;
+            }
+            best = Structure::new(&pattern, order(&pattern), limit, max_entries).or(best);
         }
-        best
+        best.map(|structure| structure.finish(&pattern))
     }
 
     /// Floating-point operations of one factorisation, roughly.
@@ -65,19 +119,25 @@ impl Symbolic {
     pub fn dim(&self) -> usize {
         self.order.len()
     }
+}
 
-    fn with_order(
-        pattern: &Pattern<'_>,
-        ordering: Ordering,
-        max_flops: f64,
-        max_entries: f64,
-    ) -> Option<Self> {
+/// An order and the blocks that come of it.
+struct Structure {
+    order: Vec<u32>,
+    place: Vec<u32>,
+    block_of: Vec<u32>,
+    blocks: Vec<Block>,
+    parents: Vec<Option<u32>>,
+    flops: f64,
+    entries: f64,
+}
+
+impl Structure {
+    fn new(pattern: &Pattern<'_>, ordering: Ordering, max_flops: f64, max_entries: f64) -> Option<Self> {
         let Ordering { order, starts } = ordering;
         let n = order.len();
         let mut place = vec![0; n];
-        for (p, &v) in order.iter().enumerate() {
-            place[v as usize] = p as u32;
-        }
+        order.iter().enumerate().for_each(|(p, &v)| place[v as usize] = p as u32);
         let mut block_of = vec![0_u32; n];
         for (b, w) in starts.windows(2).enumerate() {
             block_of[w[0]..w[1]].fill(b as u32);
@@ -85,6 +145,7 @@ impl Symbolic {
         let n_blocks = starts.len() - 1;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_blocks];
         let mut blocks: Vec<Block> = Vec::with_capacity(n_blocks);
+        let mut parents = Vec::with_capacity(n_blocks);
         let mut mark = vec![u32::MAX; n];
         let (mut flops, mut entries) = (0.0, 0.0);
         for b in 0..n_blocks {
@@ -103,8 +164,10 @@ impl Symbolic {
                 blocks[child as usize].rows.iter().for_each(|&row| add(row));
             }
             rows.sort_unstable();
-            if let Some(&first) = rows.first() {
-                children[block_of[first as usize] as usize].push(b as u32);
+            let rows = close_gaps(&rows);
+            let parent = rows.first().map(|&first| block_of[first as usize]);
+            if let Some(parent) = parent {
+                children[parent as usize].push(b as u32);
             }
             let (width, height) = ((end - start) as f64, rows.len() as f64);
             flops += width * height * (height + 2.0 * width) + width.powi(3);
@@ -112,28 +175,139 @@ impl Symbolic {
             if flops >= max_flops || entries > max_entries {
                 return None;
             }
-            blocks.push(Block { start, end, rows, children: std::mem::take(&mut children[b]) });
+            blocks.push(Block { start, end, runs: runs_of(&rows), rows, sources: Vec::new() });
+            parents.push(parent);
         }
-        let waves = waves(&blocks);
-        Some(Self { order, place, blocks, waves, flops, entries })
+        Some(Self { order, place, block_of, blocks, parents, flops, entries })
+    }
+
+    fn finish(mut self, pattern: &Pattern<'_>) -> Symbolic {
+        self.connect_sources();
+        let mut slots = Vec::with_capacity(pattern.targets.len());
+        let mut slot_offsets = Vec::with_capacity(self.order.len() + 1);
+        for (p, &v) in self.order.iter().enumerate() {
+            slot_offsets.push(slots.len());
+            let block = &self.blocks[self.block_of[p] as usize];
+            let first = (p - block.start) * (block.width() + block.rows.len());
+            slots.extend(pattern.row(v).iter().map(|&u| {
+                let row = self.place[u as usize] as usize;
+                if row > p { (first + block.locate(row)) as u32 } else { u32::MAX }
+            }));
+        }
+        slot_offsets.push(slots.len());
+        let Self { order, blocks, parents, flops, entries, .. } = self;
+        let (waves, schedule) = (waves(&parents), Schedule::new(&blocks, &parents));
+        Symbolic { order, slots, slot_offsets, blocks, waves, schedule, flops, entries }
+    }
+
+    fn connect_sources(&mut self) {
+        let mut sources: Vec<Vec<Source>> = vec![Vec::new(); self.blocks.len()];
+        for (b, block) in self.blocks.iter().enumerate() {
+            let mut low = 0;
+            while low < block.rows.len() {
+                let target = self.block_of[block.rows[low] as usize];
+                let is_here = |&row: &u32| self.block_of[row as usize] == target;
+                let high = low + block.rows[low..].iter().take_while(|row| is_here(row)).count();
+                let source = Source { block: b as u32, low: low as u32, high: high as u32 };
+                sources[target as usize].push(source);
+                low = high;
+            }
+        }
+        self.blocks.iter_mut().zip(sources).for_each(|(block, sources)| block.sources = sources);
     }
 }
 
+/// Takes in the rows of short gaps, so that products run over long runs: a gap of at most a quarter of the run that
+/// it follows.
+fn close_gaps(rows: &[u32]) -> Vec<u32> {
+    let mut closed: Vec<u32> = Vec::with_capacity(rows.len());
+    let mut run = 0;
+    for &row in rows {
+        if let Some(&last) = closed.last() {
+            let gap = row - last - 1;
+            if gap > 0 && 4 * gap <= run {
+                closed.extend(last + 1..row);
+                run += gap;
+            } else if gap > 0 {
+                run = 0;
+            }
+        }
+        closed.push(row);
+        run += 1;
+    }
+    closed
+}
+
+fn runs_of(rows: &[u32]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, &row) in rows.iter().enumerate() {
+        match runs.last_mut() {
+            Some(run) if run.first + run.len == row => run.len += 1,
+            _ => runs.push(Run { first: row, at: at as u32, len: 1 }),
+        }
+    }
+    runs
+}
+
 /// Groups of blocks by their height above the leaves.
-fn waves(blocks: &[Block]) -> Vec<Vec<u32>> {
-    let mut height = vec![0_usize; blocks.len()];
+fn waves(parents: &[Option<u32>]) -> Vec<Vec<u32>> {
+    let mut height = vec![0_usize; parents.len()];
     let mut waves: Vec<Vec<u32>> = Vec::new();
-    for (b, block) in blocks.iter().enumerate() {
-        height[b] = block.children.iter().map(|&c| height[c as usize] + 1).max().unwrap_or(0);
-        if height[b] == waves.len() {
-            waves.push(Vec::new());
+    for (b, parent) in parents.iter().enumerate() {
+        if let Some(parent) = *parent {
+            height[parent as usize] = height[parent as usize].max(height[b] + 1);
+        }
+        if height[b] >= waves.len() {
+            waves.resize(height[b] + 1, Vec::new());
         }
         waves[height[b]].push(b as u32);
     }
     waves
 }
 
-fn pattern_of(graph: &Graph) -> (Vec<usize>, Vec<u32>) {
+impl Schedule {
+    /// Walking down from the roots, a subtree is divided as long as it holds more than a third of all work and forks
+    /// at all.
+    fn new(blocks: &[Block], parents: &[Option<u32>]) -> Self {
+        let n = blocks.len();
+        let mut work: Vec<usize> = blocks.iter().map(|b| b.width() * (b.width() + b.rows.len())).collect();
+        let total: usize = work.iter().sum();
+        let mut size = vec![1; n];
+        let mut first: Vec<usize> = (0..n).collect();
+        // Whether the subtree never forks.
+        let mut is_chain = vec![true; n];
+        for (b, parent) in parents.iter().enumerate() {
+            if let Some(parent) = *parent {
+                let parent = parent as usize;
+                work[parent] += work[b];
+                first[parent] = first[parent].min(first[b]);
+                is_chain[parent] &= is_chain[b] && size[parent] == 1;
+                size[parent] += size[b];
+            }
+        }
+        let mut schedule = Self::default();
+        let mut is_inside = vec![false; n];
+        for b in (0..n).rev() {
+            let is_below = parents[b].is_some_and(|p| is_inside[p as usize]);
+            let is_consecutive = size[b] == b + 1 - first[b];
+            let is_root = !is_below && is_consecutive && (3 * work[b] <= total || is_chain[b]);
+            if is_root {
+                schedule.branches.push(first[b]..b + 1);
+            } else if !is_below {
+                schedule.top.push(b as u32);
+            }
+            is_inside[b] = is_below || is_root;
+        }
+        schedule.branches.reverse();
+        schedule.top.reverse();
+        schedule
+    }
+}
+
+fn pattern_of(graph: &Graph) -> (Cow<'_, [usize]>, Cow<'_, [u32]>) {
+    if let Some((offsets, targets)) = graph.compressed_rows() {
+        return (Cow::Borrowed(offsets), Cow::Borrowed(targets));
+    }
     let mut offsets = Vec::with_capacity(graph.n_vertices() + 1);
     offsets.push(0);
     let mut targets = Vec::with_capacity(2 * graph.n_edges());
@@ -141,5 +315,5 @@ fn pattern_of(graph: &Graph) -> (Vec<usize>, Vec<u32>) {
         graph.for_each_neighbor(v, |u, _| targets.push(u as u32));
         offsets.push(targets.len());
     }
-    (offsets, targets)
+    (Cow::Owned(offsets), Cow::Owned(targets))
 }
