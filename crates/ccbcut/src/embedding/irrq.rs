@@ -153,7 +153,7 @@ impl Irrq {
             return if solves_plain {
                 epsilon
             } else {
-                epsilon.min(reweight::nth_largest(r, trace.kappa, self.variant))
+                epsilon.min(reweight::nth_largest(&r, trace.kappa, self.variant))
             };
         }
         if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
@@ -162,7 +162,7 @@ impl Irrq {
             // Differences below the rounding of the coordinates themselves are noise.
             trace.epsilon_floor = span.max(reweight::rounding_of_differences(graph, y, self.variant));
         }
-        let shrunk = reweight::nth_largest(r, trace.kappa, self.variant) / n;
+        let shrunk = reweight::nth_largest(&r, trace.kappa, self.variant) / n;
         epsilon.min(shrunk.max(trace.epsilon_floor))
     }
 

@@ -1,8 +1,14 @@
 //! Steps (b) and (c) of Algorithm 1: ε from the (κ + 1)-th largest difference, γ from ε.
 
-use crate::graph::{Graph, distances::Distances};
+use crate::{
+    graph::{Graph, distances::Distances},
+    parallel,
+};
 
 use super::{Embedding, Variant, objective::HalfPower};
+
+/// Differences that one task counts.
+const COUNT_BLOCK: usize = 1 << 19;
 
 /// Differences below this, relative to the coordinates, are noise.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -27,19 +33,38 @@ pub(super) fn differences(distances: &Distances<'_>, variant: Variant) -> Vec<f6
 /// Sixteen times the largest r that rounding of the coordinates alone can make.
 pub(super) fn rounding_of_differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> f64 {
     let size = |v: usize| embedding.row(v).iter().map(|y| y * y).sum::<f64>();
-    let squared =
-        graph.map_edges(|i, j, w| difference(variant, w, ROUNDING * ROUNDING * size(i).max(size(j))));
-    squared.into_iter().fold(0.0, f64::max)
+    // Every edge is a neighbour of either end, so the larger end is met in one of the two rows.
+    let rows = graph.row_maxima().into_iter().enumerate().filter(|&(_, w)| w > 0.0);
+    rows.map(|(v, w)| difference(variant, w, ROUNDING * ROUNDING * size(v))).fold(0.0, f64::max)
 }
 
 /// r_(κ+1), the (κ + 1)-th largest difference: over ordered pairs, where every edge counts twice, or over edges.
 /// Zero when there are not that many: all other pairs have w = 0.
-pub(super) fn nth_largest(mut differences: Vec<f64>, kappa: usize, variant: Variant) -> f64 {
+pub(super) fn nth_largest(differences: &[f64], kappa: usize, variant: Variant) -> f64 {
     let index = if variant == Variant::Released { kappa } else { kappa / 2 };
     if index >= differences.len() {
         return 0.0;
     }
-    *differences.select_nth_unstable_by(index, |a, b| b.total_cmp(a)).1
+    // The bits of numbers that are not negative are in the order of the numbers: count by the leading ones, then
+    // select among those that share them.
+    const SHIFT: u32 = 48;
+    let bucket = |r: f64| (r.abs().to_bits() >> SHIFT) as usize;
+    let counts = parallel::map(differences.len().div_ceil(COUNT_BLOCK), |b| {
+        let mut counts = vec![0_u32; 1 << (64 - SHIFT - 1)];
+        let block = &differences[b * COUNT_BLOCK..differences.len().min((b + 1) * COUNT_BLOCK)];
+        block.iter().for_each(|&r| counts[bucket(r)] += 1);
+        counts
+    });
+    let mut above = 0;
+    for b in (0..1 << (64 - SHIFT - 1)).rev() {
+        let here: usize = counts.iter().map(|c| c[b] as usize).sum();
+        if above + here > index {
+            let mut inside: Vec<f64> = differences.iter().copied().filter(|&r| bucket(r) == b).collect();
+            return *inside.select_nth_unstable_by(index - above, |a, b| b.total_cmp(a)).1;
+        }
+        above += here;
+    }
+    0.0
 }
 
 /// W∘Γ with γ of (14) in the given variant.
@@ -88,10 +113,10 @@ mod tests {
         // Ordered pairs, decreasing: 5 5 4 4 3 3 2 2 1 1.
         let expected = [5.0, 5.0, 4.0, 4.0, 3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 0.0];
         for (kappa, &value) in expected.iter().enumerate() {
-            assert_eq!(nth_largest(r.clone(), kappa, Variant::Published), value);
+            assert_eq!(nth_largest(&r, kappa, Variant::Published), value);
         }
-        assert_eq!(nth_largest(r.clone(), 1, Variant::Released), 4.0);
-        assert_eq!(nth_largest(r, 5, Variant::Released), 0.0);
+        assert_eq!(nth_largest(&r, 1, Variant::Released), 4.0);
+        assert_eq!(nth_largest(&r, 5, Variant::Released), 0.0);
     }
 
     /// W∘Γ of two edges, w = 4 with ‖Δy‖² = 9 and w = 1/4 with ‖Δy‖² = 16, at τ = 1 and ε = 1/2.

@@ -6,11 +6,14 @@
 //! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
 //! the end the dense solver of high relative accuracy, which needs no judge.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::clusters;
 use crate::{
     error::{Error, Result},
     graph::Graph,
     labels::Labels,
+    parallel,
     linalg::{
         cholesky::{Factor, Scalar, Symbolic},
         davidson::{self, Outcome},
@@ -81,6 +84,8 @@ struct Piece {
     vertices: Vec<u32>,
     /// `None` when dense solves are cheaper, or a factorisation would be too large.
     symbolic: Option<Symbolic>,
+    /// A tree that held the piece together by heavy edges last time.
+    tree: Mutex<Vec<u32>>,
 }
 
 impl Spectrum {
@@ -100,7 +105,7 @@ impl Spectrum {
             } else {
                 Symbolic::analyze(&graph.induced(&vertices), MAX_FLOPS, MAX_ENTRIES)
             };
-            Piece { vertices, symbolic }
+            Piece { vertices, symbolic, tree: Mutex::default() }
         });
         Self { n: graph.n_vertices(), pieces: pieces.collect(), may_split: true }
     }
@@ -229,14 +234,17 @@ impl Spectrum {
         }
         let params = EigenParams { n_pairs: wanted, ..*params };
         if size == self.n {
-            return Connected { graph, scale, symbolic: piece.symbolic.as_ref(), may_split: self.may_split }
-                .solve(&params, start.unwrap_or(&[]));
+            return self.connected(piece, graph, scale).solve(&params, start.unwrap_or(&[]));
         }
         let pick = |from: &[f64]| -> Vec<f64> { piece.vertices.iter().map(|&v| from[v as usize]).collect() };
         let guess: Vec<f64> = start.map_or(Vec::new(), |s| s.chunks_exact(self.n).flat_map(pick).collect());
         let (sub, scale) = (graph.induced(&piece.vertices), pick(scale));
-        Connected { graph: &sub, scale: &scale, symbolic: piece.symbolic.as_ref(), may_split: self.may_split }
-            .solve(&params, &guess)
+        self.connected(piece, &sub, &scale).solve(&params, &guess)
+    }
+
+    fn connected<'a>(&self, piece: &'a Piece, graph: &'a Graph, scale: &'a [f64]) -> Connected<'a> {
+        let (symbolic, tree) = (piece.symbolic.as_ref(), Some(&piece.tree));
+        Connected { graph, scale, symbolic, tree, may_split: self.may_split }
     }
 }
 
@@ -246,6 +254,7 @@ struct Connected<'a> {
     /// π^-½
     scale: &'a [f64],
     symbolic: Option<&'a Symbolic>,
+    tree: Option<&'a Mutex<Vec<u32>>>,
     may_split: bool,
 }
 
@@ -256,7 +265,8 @@ impl Connected<'_> {
             return Ok(self.dense_relative(params.n_pairs, 0));
         }
         let mut best = Best::default();
-        let is_resolved = !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
+        let is_single = self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE);
+        let is_resolved = is_single || !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
         let is_small = n <= DENSE_RELATIVE_MAX;
         if is_small && !is_resolved {
             return Ok(self.dense_relative(params.n_pairs, 0));
@@ -266,7 +276,7 @@ impl Connected<'_> {
             if by_clusters && !is_small {
                 best.add(self.by_clusters(params));
             } else if !by_clusters && 3 * params.n_pairs < n {
-                self.iterative_attempts(params, start, &mut best);
+                self.iterative_attempts(params, start, is_single, &mut best);
             }
             if best.residual() <= params.tol {
                 return best.into_pairs(params.tol);
@@ -282,12 +292,12 @@ impl Connected<'_> {
     }
 
     /// The block solver with each inverse that suits the weights, one after the other, until one converges.
-    fn iterative_attempts(&self, params: &EigenParams, start: &[f64], best: &mut Best) {
+    fn iterative_attempts(&self, params: &EigenParams, start: &[f64], is_single: bool, best: &mut Best) {
         if self.symbolic.is_none() {
             best.add(Some(finished(self.davidson_free(params, start))));
             return;
         }
-        if self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE) {
+        if is_single {
             best.add(self.davidson_factored::<f32>(params, start).map(finished));
         }
         if best.residual() > params.tol {
@@ -317,7 +327,8 @@ impl Connected<'_> {
         let (quotient, masses) = clusters::quotient(self.graph, labels, &pi);
         let n_slow = params.n_pairs.min(labels.n_segments() - 1);
         let quotient_scale: Vec<f64> = masses.iter().map(|m| 1.0 / m.sqrt()).collect();
-        let slow = Connected { graph: &quotient, scale: &quotient_scale, symbolic: None, may_split: false };
+        let (graph, scale) = (&quotient, quotient_scale.as_slice());
+        let slow = Connected { graph, scale, symbolic: None, tree: None, may_split: false };
         let slow = slow.dense_relative(n_slow, 0);
         let inside = clusters::inside(self.graph, labels);
         // One more than needed: the slowest motion inside a cluster says how good the separation is.
@@ -352,43 +363,37 @@ impl Connected<'_> {
 
     /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
-        let n = self.graph.n_vertices();
-        let mut largest = 0.0_f64;
-        self.graph.for_each_edge(|_, _, w| largest = largest.max(w));
-        let least = share * largest;
-        let mut seen = vec![false; n];
-        let mut stack = vec![0];
-        seen[0] = true;
-        let mut count = 1;
-        while let Some(i) = stack.pop() {
-            self.graph.for_each_neighbor(i, |j, w| {
-                if w >= least && !seen[j] {
-                    seen[j] = true;
-                    count += 1;
-                    stack.push(j);
-                }
-            });
+        let least = share * self.graph.largest_weight();
+        let Some(known) = self.tree else { return self.graph.spanning_tree(least).is_some() };
+        // The tree of an earlier sweep usually still holds.
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.graph.is_spanned_by(&known, least) {
+            return true;
         }
-        count == n
+        let found = self.graph.spanning_tree(least);
+        if let Some(tree) = found {
+            *known = tree;
+            return true;
+        }
+        false
     }
 
     /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation.
     fn through<T: Scalar>(&self, factor: &Factor<'_, T>, q: &[f64], r: &[f64], t: &mut [f64]) {
         let n = self.scale.len();
-        let rhs: Vec<f64> =
-            r.chunks_exact(n).flat_map(|r| r.iter().zip(self.scale).map(|(r, s)| r / s)).collect();
+        let mut rhs = r.to_vec();
+        parallel::for_each_chunk(&mut rhs, n, |_, column| {
+            column.iter_mut().zip(self.scale).for_each(|(r, s)| *r /= s);
+        });
         factor.solve(&rhs, t);
-        for column in t.chunks_exact_mut(n) {
+        let total: f64 = self.scale.iter().map(|s| 1.0 / (s * s)).sum();
+        parallel::for_each_chunk(t, n, |_, column| {
             // Centre before scaling: the ground vertex may lie far below everything else.
-            let (mut mass, mut moment) = (0.0, 0.0);
-            for (x, s) in column.iter().zip(self.scale) {
-                mass += 1.0 / (s * s);
-                moment += x / (s * s);
-            }
-            let mean = moment / mass;
+            let moment: f64 = column.iter().zip(self.scale).map(|(x, s)| x / (s * s)).sum();
+            let mean = moment / total;
             column.iter_mut().zip(self.scale).for_each(|(x, s)| *x = (*x - mean) / s);
             project_out(q, column);
-        }
+        });
     }
 
     fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {

@@ -101,16 +101,25 @@ impl Csr {
     pub(super) fn with_edge_weights(&self, values: &[f64]) -> Self {
         let halves = self.halves();
         let n = self.n_rows();
-        let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
-            let rows = b * ROW_BLOCK..((b + 1) * ROW_BLOCK).min(n);
-            let mut weights = Vec::with_capacity(self.offsets[rows.end] - self.offsets[rows.start]);
+        let mut weights = vec![0.0; self.weights.len()];
+        let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
+        let mut rest = weights.as_mut_slice();
+        for first in (0..n).step_by(ROW_BLOCK) {
+            let end = (first + ROW_BLOCK).min(n);
+            let (piece, behind) = rest.split_at_mut(self.offsets[end] - self.offsets[first]);
+            pieces.push((first..end, piece));
+            rest = behind;
+        }
+        parallel::for_each(pieces, |(rows, piece)| {
+            let start = self.offsets[rows.start];
             for i in rows {
-                let lower = &halves.mirror[halves.mirror_first[i]..halves.mirror_first[i + 1]];
-                weights.extend(lower.iter().map(|&edge| values[edge as usize]));
-                weights.extend_from_slice(&values[halves.first[i]..halves.first[i + 1]]);
+                let row = &mut piece[self.offsets[i] - start..self.offsets[i + 1] - start];
+                let (lower, upper) = row.split_at_mut(halves.middle[i] - self.offsets[i]);
+                let mirror = &halves.mirror[halves.mirror_first[i]..];
+                lower.iter_mut().zip(mirror).for_each(|(w, &edge)| *w = values[edge as usize]);
+                upper.copy_from_slice(&values[halves.first[i]..halves.first[i + 1]]);
             }
-            weights
         });
-        self.with_weights(blocks.concat())
+        self.with_weights(weights)
     }
 }

@@ -229,6 +229,55 @@ impl Graph {
         }
     }
 
+    /// The weight between two vertices; zero where there is no edge.
+    pub(crate) fn weight(&self, i: usize, j: usize) -> f64 {
+        match &self.storage {
+            Storage::Sparse(csr) => {
+                let (targets, weights) = csr.row(i);
+                targets.binary_search(&(j as u32)).map_or(0.0, |p| weights[p])
+            }
+            Storage::Stencil(stencil) => stencil.weight(i.min(j), i.max(j)),
+        }
+    }
+
+    /// For each vertex its parent in a tree that spans the graph by edges of at least this weight; the first vertex is
+    /// its own. `None` when they do not hold the graph together.
+    pub(crate) fn spanning_tree(&self, least: f64) -> Option<Vec<u32>> {
+        const NONE: u32 = u32::MAX;
+        let n = self.n_vertices();
+        let mut parents = vec![NONE; n];
+        let mut stack = vec![0];
+        *parents.first_mut()? = 0;
+        let mut count = 1;
+        while let Some(i) = stack.pop() {
+            self.for_each_neighbor(i, |j, w| {
+                if w >= least && parents[j] == NONE {
+                    parents[j] = i as u32;
+                    count += 1;
+                    stack.push(j);
+                }
+            });
+        }
+        (count == n).then_some(parents)
+    }
+
+    /// Whether every edge of such a tree still has at least this weight.
+    pub(crate) fn is_spanned_by(&self, parents: &[u32], least: f64) -> bool {
+        parents.len() == self.n_vertices()
+            && parents.iter().enumerate().skip(1).all(|(i, &p)| self.weight(i, p as usize) >= least)
+    }
+
+    /// The largest weight at each vertex; zero without neighbours.
+    pub(crate) fn row_maxima(&self) -> Vec<f64> {
+        let mut maxima = vec![0.0; self.n_vertices()];
+        parallel::for_each_chunk(&mut maxima, ROW_BLOCK, |block, part| {
+            for (k, largest) in part.iter_mut().enumerate() {
+                self.for_each_neighbor(block * ROW_BLOCK + k, |_, w| *largest = w.max(*largest));
+            }
+        });
+        maxima
+    }
+
     fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
         let mut graph = Self { storage, degrees: Vec::new(), self_loops, n_edges: 0 };
         graph.n_edges = match &graph.storage {
