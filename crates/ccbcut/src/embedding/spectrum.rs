@@ -378,20 +378,23 @@ impl Connected<'_> {
         false
     }
 
-    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation.
+    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation; q is Π^½ 1, of unit length.
     fn through<T: Scalar>(&self, factor: &Factor<'_, T>, q: &[f64], r: &[f64], t: &mut [f64]) {
         let n = self.scale.len();
+        // Π^½ up to a factor.
+        let root = q;
         let mut rhs = r.to_vec();
         parallel::for_each_chunk(&mut rhs, n, |_, column| {
-            column.iter_mut().zip(self.scale).for_each(|(r, s)| *r /= s);
+            column.iter_mut().zip(root).for_each(|(r, root)| *r *= root);
         });
         factor.solve(&rhs, t);
-        let total: f64 = self.scale.iter().map(|s| 1.0 / (s * s)).sum();
+        let stretch = 1.0 / (self.scale[0] * root[0]);
+        let stretch = stretch * stretch;
+        let total = dot(root, root);
         parallel::for_each_chunk(t, n, |_, column| {
             // Centre before scaling: the ground vertex may lie far below everything else.
-            let moment: f64 = column.iter().zip(self.scale).map(|(x, s)| x / (s * s)).sum();
-            let mean = moment / total;
-            column.iter_mut().zip(self.scale).for_each(|(x, s)| *x = (*x - mean) / s);
+            let mean = weighted_sum(column, root) / total;
+            column.iter_mut().zip(root).for_each(|(x, root)| *x = stretch * (*x - mean) * root);
             project_out(q, column);
         });
     }
@@ -528,6 +531,17 @@ impl Best {
             }
         }
     }
+}
+
+/// Σ x root², with eight running sums.
+fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    for (x, root) in x.chunks(8).zip(root.chunks(8)) {
+        for ((sum, x), root) in sums.iter_mut().zip(x).zip(root) {
+            *sum += x * root * root;
+        }
+    }
+    sums.iter().sum()
 }
 
 fn finished(outcome: Outcome) -> Eigenpairs {

@@ -19,6 +19,12 @@ use super::{
 /// Rows that one partial sum of a Gram matrix covers.
 const GRAM_ROWS: usize = 8192;
 
+/// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
+const KRYLOV_FROM: usize = 6;
+
+/// Columns of its blocks.
+const KRYLOV_BLOCK: usize = 8;
+
 /// Columns times basis vectors up to which new columns are made orthonormal one by one.
 const ONE_BY_ONE: usize = 48;
 
@@ -73,6 +79,13 @@ pub fn smallest(
     let block = (wanted + 2.max(wanted / 8)).min(free);
     let capacity = (4 * block + 8).min(free);
     let mut space = Space::new(n, null);
+    let guess;
+    let start = if start.is_empty() && wanted >= KRYLOV_FROM && 8 * wanted < n {
+        guess = krylov_guess(inverse, null, n, block, params.seed);
+        guess.as_slice()
+    } else {
+        start
+    };
     space.fill_start(a, inverse, start, block, params.seed);
     let mut fresh = false;
     let mut steps: usize = 0;
@@ -126,6 +139,57 @@ pub fn smallest(
             steps += 1;
         } else {
             fresh = false;
+        }
+    }
+}
+
+/// The vectors of the largest eigenvalues of the inverse, roughly, by block Lanczos iteration.
+///
+/// A narrow block reaches a higher power of the inverse for the same number of solves than a block as wide as what is
+/// wanted, and no product with A is needed. What the inverse lacks in accuracy is made up for afterwards.
+fn krylov_guess(
+    inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
+    null: &[f64],
+    n: usize,
+    wanted: usize,
+    seed: u64,
+) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    let mut space = Space::new(n, null);
+    let mut newest = space.orthonormal_block((0..KRYLOV_BLOCK * n).map(|_| random.normal()).collect());
+    let mut projected: Vec<Vec<f64>> = Vec::new();
+    let dimension = 3 * wanted + 2 * KRYLOV_BLOCK;
+    while !newest.is_empty() {
+        space.basis.extend_from_slice(&newest);
+        let mut image = vec![0.0; newest.len()];
+        inverse(&newest, &mut image);
+        projected.extend(gram(&space.basis, &image, n).chunks_exact(space.len()).map(<[f64]>::to_vec));
+        if space.len() >= dimension {
+            break;
+        }
+        unit_columns(&mut image, n);
+        newest = space.orthonormal_block(image);
+    }
+    let m = space.len();
+    let mut matrix = vec![0.0; m * m];
+    for (j, column) in projected.iter().enumerate() {
+        for (i, &value) in column.iter().enumerate().take(j + 1) {
+            // Minus, so that the largest comes first.
+            matrix[j * m + i] = -value;
+            matrix[i * m + j] = -value;
+        }
+    }
+    let (_, rotation) = symmetric_eigen(&matrix, m);
+    combination(&space.basis, &rotation[..m * wanted.min(m)], n)
+}
+
+fn unit_columns(columns: &mut [f64], n: usize) {
+    for column in columns.chunks_exact_mut(n) {
+        let length = norm(column);
+        if length > 0.0 && length.is_finite() {
+            column.iter_mut().for_each(|v| *v /= length);
+        } else {
+            column.fill(0.0);
         }
     }
 }
@@ -185,14 +249,7 @@ impl<'a> Space<'a> {
     /// Orthonormalises and appends columns; returns how many were really new.
     fn extend(&mut self, a: &impl LinearOperator, mut columns: Vec<f64>) -> usize {
         let n = self.n;
-        for column in columns.chunks_exact_mut(n) {
-            let length = norm(column);
-            if length > 0.0 && length.is_finite() {
-                column.iter_mut().for_each(|v| *v /= length);
-            } else {
-                column.fill(0.0);
-            }
-        }
+        unit_columns(&mut columns, n);
         let before = self.len();
         let count = columns.len() / n;
         if count * (before + count) <= ONE_BY_ONE {
