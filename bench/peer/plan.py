@@ -1,0 +1,436 @@
+"""Which rows there are, how each is run once, and how its outcome is judged. Standard library only."""
+
+import math
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .machine import Failure, say
+from .targets import EXPERT, ONE_THREAD, OURS, PLAIN
+
+DEFAULT_SIGMA = 5.0
+TAU2 = [
+    "eigsh LA",
+    "eigsh SA",
+    "eigsh shift-invert",
+    "lobpcg",
+    "lobpcg + pyamg",
+    "banded Cholesky + eigsh",
+    "spectral_embedding arpack",
+    "spectral_embedding lobpcg",
+    "spectral_embedding amg",
+]
+WARM = ["eigsh shift-invert", "banded Cholesky + eigsh", "lobpcg + pyamg"]
+QUICK = {"eigsh LA", "eigsh shift-invert", "banded Cholesky + eigsh", "SpectralClustering arpack"}
+CUTS = {
+    "NCut-M": ("multiway", 2),
+    "CCN1-M": ("multiway", 1),
+    "NCut-H": ("hierarchical", 2),
+    "CCN1-H": ("hierarchical", 1),
+}
+# The sweep whose eigenproblem is timed, by number of columns: early and hard for one, late for many.
+SWEEP = {1: 3, 28: 6}
+
+
+@dataclass(frozen=True)
+class Group:
+    key: str
+    title: str
+    note: str
+
+
+def groups():
+    """All problems, in the order of the page."""
+    one = "One thread. "
+    found = []
+    for k in (1, 28):
+        note = "Ours is the stage `embedding` of `ccbcut embed --tau 2`: ordering, factorisation, solution, and the objectives"
+        found.append(Group(f"tau2-k{k}", f"Coarse graph, τ = 2, k = {k}", one + note + " that the report wants. scikit-learn "
+            "leaves self-loops out of the degrees, and is judged on the problem that it solves."))
+    for k in (1, 28):
+        note = "Ours is the `ms` of that sweep: eigenproblem, choice of ε, objectives. All start from the sweep before."
+        found.append(Group(f"warm-k{k}", f"Reweighted coarse graph, τ = 1, k = {k}", one + note + " Everybody else gets the "
+            "reweighted matrix ready."))
+    found.append(Group("cluster", "Parts of the coarse graph, k = 28", one + "τ = 2; ours is the stage `cut` of `ccbcut cluster`."))
+    found.append(Group("graph", "Affinity and two decimations", one + "Ours is the stages `affinity` and `coarsen`; SciPy's "
+        "rows start from the pixels in memory and end with the coarse matrix."))
+    for name, (method, tau) in CUTS.items():
+        found.append(Group(name, f"segment -k 25, {name}", f"{method}, τ = {tau}, `n_init` 10, two threads unless said "
+            "otherwise. Ours is the whole process, decoding to label map and pictures written; the others start their clocks "
+            "after the imports and write a label map only."))
+    found.append(Group("context", "Other segmenters", "Other problems with other answers, for orientation. One thread."))
+    for k in (1, 28):
+        found.append(Group(f"full-k{k}", f"Full resolution, τ = 2, k = {k}", one + "Ours is the stage `embedding` of `ccbcut "
+            "segment --levels 0`; its residual is a bound, ‖A‖ ≤ 2 times the reported one."))
+    found.append(Group("full-hierarchical", "Full resolution, τ = 1.25, k = 10, hierarchical", "Whole process, all threads; the "
+        "residual is the largest that the report names, the cost ratio is over the route with two decimations."))
+    found.append(Group("growth", "Growth at full resolution", "τ = 2, k = 10, multiway, all threads, stages without reading and "
+        "writing."))
+    return found
+
+
+@dataclass
+class Row:
+    """A contestant in a group on a case."""
+
+    case: str
+    group: str
+    name: str
+    once: object
+    after: object = None
+    threads: int = 1
+    runs: list = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+    over: float | None = None
+    failed: str | None = None
+
+    @property
+    def is_over(self):
+        return self.over is not None or self.failed is not None
+
+    def run(self, machine, budget):
+        """One more run, unless it failed before or has had its share of time."""
+        if self.is_over or sum(run["seconds"] for run in self.runs) > budget:
+            return False
+        try:
+            found = self.once()
+            if found is None:
+                self.over = machine.cap
+            else:
+                self.runs.append(found)
+                if len(self.runs) == 1 and self.after:
+                    self.facts.update(self.after() or {})
+        except Exception as error:  # a contestant that fails is a row with the reason
+            text = str(error) if isinstance(error, Failure) else repr(error)
+            self.failed = "not installed" if "ModuleNotFoundError" in text else f"failed: {text}"
+        last = f"{self.runs[-1]['seconds']:.3f} s" if self.runs else self.failed or "over the limit"
+        say(f"{self.case} · {self.group} · {self.name}: {last}")
+        return True
+
+    def result(self):
+        """The row as data."""
+        found = {"case": self.case, "group": self.group, "name": self.name, "runs": len(self.runs), **self.facts}
+        # A run that failed to be judged is still a time; one that was stopped later is still reported as stopped.
+        if self.over is not None and not self.runs:
+            found["over"] = self.over
+        if self.failed:
+            found["failed"] = self.failed
+        if self.runs:
+            times = [run["seconds"] for run in self.runs]
+            found["seconds"] = statistics.median(times)
+            found["all_seconds"] = times
+            found["spread"] = (max(times) - min(times)) / found["seconds"] if len(times) > 1 else None
+            found["cpu_seconds"] = [run["cpu"] for run in self.runs]
+            found["peak_mb"] = max(run["peak_mb"] for run in self.runs)
+        return found
+
+
+class Case:
+    """An image and a width of the kernel: its files, and the rows that are run on them."""
+
+    def __init__(self, machine, name, image, sigma):
+        self.machine, self.image, self.sigma = machine, Path(image), sigma
+        self.name = f"{name}, σ = {sigma:g}"
+        self.folder = machine.folder / f"{name}-{sigma:g}"
+        self.folder.mkdir(exist_ok=True)
+        self.checks, self.shape, self.warm = [], None, {}
+
+    def file(self, name):
+        return self.folder / name
+
+    def prepare(self, with_warm=True):
+        """Writes the coarse graph and its reweighted versions, and compares the twin's graph with ours."""
+        m = self.machine
+        made, _ = m.task("graph", image=self.image, sigma=self.sigma, out=self.file("coarse.npz"), pi=self.file("pi.npy"))
+        self.shape = made["shape"]
+        try:
+            self.compare(made)
+        except Failure as error:
+            self.checks.append(f"{self.name}: ours failed on this image: {error}")
+        for k, wanted in SWEEP.items() if with_warm else ():
+            try:
+                self.prepare_warm(k, wanted)
+            except (Failure, KeyError, IndexError) as error:
+                self.checks.append(f"{self.name}: no reweighted problem for k = {k}: {error}")
+
+    def compare(self, made):
+        """Our coarse graph is not written anywhere, but its size and its eigenvalues are known."""
+        words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", 28, "--n-init", 1, "--sigma", self.sigma]
+        walk, _ = self.machine.ours("segment", self.image, *words, "-o", self.file("check.npy"), "--force")
+        embed = ["embed", self.file("coarse.npz"), "-c", 28, "--tau", 2, "-o", self.file("check.npy"), "--force"]
+        report, _ = self.machine.ours(*embed)
+        if walk is None or report is None:
+            raise Failure("out of time")
+        pairs = zip(walk["trace"][0]["eigenvalues"], report["trace"][0]["eigenvalues"])
+        apart = max(abs(a - b) / max(abs(b), 1e-12) for a, b in pairs)
+        self.checks.append(
+            f"{self.name}: coarse graph of {walk['coarse_n']} vertices and {walk['coarse_edges']} edges, SciPy's twin has "
+            f"{made['n']} and {made['edges']}; the 28 eigenvalues of the two differ by {apart:.1e} relative at most"
+        )
+
+    def prepare_warm(self, k, wanted):
+        m, y = self.machine, self.file(f"previous-{k}.npy")
+        embed = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 1, "-o", y, "--force", "--max-iterations"]
+        report, _ = m.ours(*embed, wanted)
+        sweep = len(report["trace"]) if report else 0
+        if sweep < 2:
+            raise Failure("there is no second sweep in time")
+        report, _ = m.ours(*embed, sweep - 1)
+        files = {"out": self.file(f"warm-{k}.npz"), "warm": self.file(f"start-{k}.npy")}
+        epsilon = report["trace"][-1]["epsilon"]
+        m.task("reweight", graph=self.file("coarse.npz"), pi=self.file("pi.npy"), embedding=y, tau=1, epsilon=epsilon, **files)
+        self.warm[k] = sweep
+        self.checks.append(f"{self.name}: the reweighted problem of k = {k} is that of sweep {sweep}, ε = {epsilon:.2e}")
+
+    def judged(self, vectors, graph, **more):
+        return {"graph": self.file(graph), "vectors": self.file(vectors), **more}
+
+    def timed(self, report, child, stages):
+        """Seconds of some stages of our report; nothing when the command ran out of time."""
+        if report is None:
+            return None
+        ms = [stage["ms"] for stage in report["stages"] if stage["name"] in stages]
+        if not ms:
+            raise Failure(f"the report has none of the stages {stages}")
+        return {"seconds": sum(ms) / 1e3, "cpu": child.cpu, "peak_mb": child.peak_mb}
+
+    def by_worker(self, do, threads=1, **task):
+        """A task of the worker as a run, under the time limit and some seconds for its start."""
+        found, child = self.machine.task(do, threads=threads, timeout=self.machine.cap + 15, **task)
+        if found is None:
+            return None
+        return {"seconds": found["seconds"], "cpu": found["cpu"], "peak_mb": child.peak_mb, **found}
+
+    def cost(self, graph, labels, tau):
+        """The discrete cost of labels, by the same command for everybody."""
+        report, _ = self.machine.ours("cost", graph, labels, "--tau", tau)
+        return {"cost": report["costs"]["ccn"], "n_segments": report["n_segments"]}
+
+    def eigen_rows(self, quick):
+        """Coarse eigenproblems: ours and the peers."""
+        for k in SWEEP:
+            yield self.our_embedding(k)
+            for solver in TAU2:
+                if not quick or solver in QUICK:
+                    yield self.peer_row(f"tau2-k{k}", solver, k, "coarse.npz")
+        for k, sweep in self.warm.items():
+            yield self.our_sweep(k, sweep)
+            for solver in WARM:
+                if not quick or solver in QUICK:
+                    yield self.peer_row(f"warm-k{k}", solver, k, f"warm-{k}.npz", warm=self.file(f"start-{k}.npy"))
+
+    def our_embedding(self, k):
+        out, m = f"ours-{k}.npy", self.machine
+
+        def once():
+            words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 2, "--threads", 1, "-o", self.file(out), "--force"]
+            return self.timed(*m.ours(*words, timeout=m.cap + 15), ["embedding"])
+
+        def after():
+            return self.vectors(out, "coarse.npz", is_embedding=True, pi=self.file("pi.npy"))
+
+        return Row(self.name, f"tau2-k{k}", OURS, once, after)
+
+    def our_sweep(self, k, sweep):
+        out, m = f"ours-warm-{k}.npy", self.machine
+
+        def once():
+            words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 1, "--threads", 1, "-o", self.file(out), "--force"]
+            report, child = m.ours(*words, "--max-iterations", sweep, timeout=m.cap + 60)
+            if report is None:
+                return None
+            return {"seconds": report["trace"][sweep - 1]["ms"] / 1e3, "cpu": child.cpu, "peak_mb": child.peak_mb}
+
+        def after():
+            return self.vectors(out, f"warm-{k}.npz", is_embedding=True, pi=self.file("pi.npy"))
+
+        return Row(self.name, f"warm-k{k}", OURS, once, after)
+
+    def peer_row(self, group, solver, k, graph, **more):
+        out = f"{group}-{solver.replace(' ', '_')}.npy"
+        loops = not solver.startswith("spectral_embedding")
+        pi = {"pi": self.file("pi.npy")} if loops else {}
+
+        def once():
+            task = {"solver": solver, "graph": self.file(graph), "k": k, "shape": self.shape, "out": self.file(out)}
+            return self.by_worker("solve", **task, **pi, **more)
+
+        return Row(self.name, group, solver, once, lambda: self.vectors(out, graph, loops=loops, **pi))
+
+    def vectors(self, out, graph, **more):
+        found, _ = self.machine.task("judge", **self.judged(out, graph, **more))
+        return {"eigenvalues": found["eigenvalues"], "residual": found["residual"], "loops": more.get("loops", True)}
+
+    def cluster_rows(self, quick):
+        """Labels of the coarse graph."""
+        m, graph = self.machine, self.file("coarse.npz")
+
+        def once():
+            words = ["cluster", graph, "-k", 28, "--method", "multiway", "--tau", 2, "--threads", 1]
+            return self.timed(*m.ours(*words, "-o", self.file("parts.npy"), "--force", timeout=m.cap + 15), ["cut"])
+
+        yield Row(self.name, "cluster", OURS, once, lambda: self.cost(graph, self.file("parts.npy"), 2))
+        for solver in ("SpectralClustering arpack", "SpectralClustering amg"):
+            if not quick or solver in QUICK:
+                yield self.clustering(solver, graph)
+
+    def clustering(self, solver, graph):
+        out = self.file(f"{solver.replace(' ', '_')}.npy")
+
+        def once():
+            return self.by_worker("solve", solver=solver, graph=graph, k=28, out=out)
+
+        return Row(self.name, "cluster", solver, once, lambda: self.cost(graph, out, 2))
+
+    def graph_rows(self):
+        m = self.machine
+
+        def once():
+            words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", 1, "--n-init", 1, "--sigma", self.sigma]
+            out = ["--threads", 1, "-o", self.file("graph.npy"), "--force"]
+            return self.timed(*m.ours("segment", self.image, *words, *out, timeout=m.cap), ["affinity", "coarsen"])
+
+        yield Row(self.name, "graph", OURS, once)
+        for name, plain in (("SciPy, kept columns only", False), ("SciPy, whole matrix first", True)):
+            yield Row(self.name, "graph", name, lambda plain=plain: self.by_worker(
+                "graph", image=self.image, sigma=self.sigma, plain=plain))
+
+    def segment_rows(self, quick):
+        """End to end, at the default width of the kernel."""
+        pixel = self.file("pixels.npz")
+        self.machine.task("pixel_graph", image=self.image, sigma=self.sigma, out=pixel)
+        for name, (method, tau) in CUTS.items():
+            for label, threads, kernel in ((OURS, 2, "gaussian"), (ONE_THREAD, 1, "gaussian"),
+                                           ("ccbcut, released kernel", 2, "released")):
+                if kernel == "gaussian" or not quick:
+                    yield self.our_segment(name, label, method, tau, threads, kernel, pixel)
+            for label, how in ((PLAIN, "eigsh"), (EXPERT, "banded")):
+                if not quick or name == "NCut-M" or how == "banded":
+                    yield self.composed(name, label, method, tau, how, pixel)
+        out = self.file("slic.npy")
+        yield Row(self.name, "context", "scikit-image SLIC + cut_normalized", lambda: self.by_worker(
+            "slic", image=self.image, out=out), lambda: self.cost(pixel, out, 1))
+        yield Row(self.name, "context", "ncut-pytorch, 28 vectors", lambda: self.by_worker("ncut_pytorch", image=self.image, k=28))
+
+    def our_segment(self, group, label, method, tau, threads, kernel, pixel):
+        m, out = self.machine, self.file(f"{group}-{threads}-{kernel}")
+
+        def once():
+            words = ["--method", method, "--tau", tau, "-k", 25, "--kernel", kernel, "--threads", threads, "-o", out, "--force"]
+            report, child = m.ours("segment", self.image, *words, threads=threads, timeout=m.cap)
+            if report is None:
+                return None
+            return {"seconds": child.wall, "cpu": child.cpu, "peak_mb": child.peak_mb}
+
+        def after():
+            labels = out / f"{self.image.stem}-labels.png"
+            other = self.file(f"{group}-{3 - threads}-{kernel}") / labels.name
+            if other.exists():
+                same = "the same bytes" if labels.read_bytes() == other.read_bytes() else "DIFFERENT labels"
+                self.checks.append(f"{self.name}: {group} with one and two threads: {same}")
+            return self.cost(pixel, labels, tau) if kernel == "gaussian" else {}
+
+        return Row(self.name, group, label, once, after, threads)
+
+    def composed(self, group, label, method, tau, how, pixel):
+        out, best = self.file(f"{group}-{how}.npy"), []
+
+        def once():
+            task = {"image": self.image, "out": out, "k": 25, "method": method, "tau": tau, "sigma": self.sigma, "how": how}
+            # LAPACK's threads help with large blocks and hurt with small ones: the better setting counts.
+            found = {blas: self.by_worker("compose", threads=2, blas=blas, **task) for blas in best or (2, 1)}
+            finished = {blas: run for blas, run in found.items() if run}
+            if not finished:
+                return None
+            best[:] = [min(finished, key=lambda blas: finished[blas]["seconds"])]
+            return finished[best[0]]
+
+        return Row(self.name, group, label, once, lambda: self.cost(pixel, out, tau), 2)
+
+    def full_rows(self):
+        """Eigenvectors of the whole pixel graph."""
+        m, pixel = self.machine, self.file("pixels.npz")
+        if not pixel.exists():
+            m.task("pixel_graph", image=self.image, sigma=self.sigma, out=pixel)
+        for k in SWEEP:
+            yield self.our_full(k)
+            yield self.full_peer(k, pixel)
+
+    def full_peer(self, k, pixel):
+        out = self.file(f"full-{k}.npy")
+
+        def once():
+            return self.by_worker("solve", solver="eigsh LA", graph=pixel, k=k, out=out)
+
+        return Row(self.name, f"full-k{k}", "eigsh LA", once, lambda: self.vectors(out.name, "pixels.npz"))
+
+    def our_full(self, k):
+        m, seen = self.machine, {}
+
+        def once():
+            words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", k, "--n-init", 1, "--sigma", self.sigma]
+            out = ["--levels", 0, "--threads", 1, "-o", self.file("full.npy"), "--force"]
+            report, child = m.ours("segment", self.image, *words, *out, timeout=m.cap)
+            if report is not None:
+                seen.update(residual=2 * report["trace"][0]["residual"], eigenvalues=report["trace"][0]["eigenvalues"])
+            return self.timed(report, child, ["embedding"])
+
+        return Row(self.name, f"full-k{k}", OURS, once, lambda: {**seen, "loops": True})
+
+
+def full_hierarchical(machine, name, image):
+    """Our own promise at full resolution, one row per image."""
+    seen, threads = {}, 2
+
+    def once():
+        words = ["--tau", 1.25, "-k", 10, "--method", "hierarchical", "-o", machine.folder / "full-h.npy", "--force"]
+        coarse, _ = machine.ours("segment", image, *words, threads=threads, timeout=machine.cap)
+        report, child = machine.ours("segment", image, *words, "--levels", 0, threads=threads, timeout=machine.cap)
+        if report is None:
+            return None
+        seen.update(residual=max(sweep["residual"] for sweep in report["trace"]), cost=report["costs"]["ccn"])
+        if coarse is not None:
+            seen["cost_ratio"] = report["costs"]["ccn"] / coarse["costs"]["ccn"]
+        return {"seconds": child.wall, "cpu": child.cpu, "peak_mb": child.peak_mb}
+
+    return Row(name, "full-hierarchical", OURS, once, lambda: dict(seen), threads)
+
+
+def growth(machine, name, image, heights):
+    """One row for the growth of time and memory with the number of pixels, and one for each size."""
+    points = []
+
+    def at(height, width):
+        big = machine.folder / f"growth-{height}.png"
+        machine.task("picture", source=image, out=big, height=height, width=width)
+        words = ["--method", "multiway", "--tau", 2, "-k", 10, "--levels", 0, "-o", machine.folder / "growth.npy", "--force"]
+        report, child = machine.ours("segment", big, *words, threads=2, timeout=machine.cap)
+        big.unlink()
+        if report is None:
+            return None
+        seconds = sum(stage["ms"] for stage in report["stages"] if stage["name"] not in ("read", "write")) / 1e3
+        points.append((height * width, seconds, child.peak_mb * 2**20))
+        return {"seconds": seconds, "cpu": child.cpu, "peak_mb": child.peak_mb}
+
+    for height, width in heights:
+        yield Row(name, "growth", f"{height * width / 1e6:.2f} megapixels", lambda h=height, w=width: at(h, w))
+
+    def whole():
+        if len(points) < 2:
+            raise Failure("fewer than two sizes came through")
+        return {"seconds": points[-1][1], "cpu": 0.0, "peak_mb": points[-1][2] / 2**20}
+
+    def after():
+        (n0, t0, _), (n1, t1, bytes1) = points[0], points[-1]
+        return {"exponent": math.log(t1 / t0) / math.log(n1 / n0), "bytes_per_pixel": bytes1 / n1}
+
+    yield Row(name, "growth", OURS, whole, after)
+
+
+def compare_eigenvalues(results):
+    """Fills `eigen`: the distance from the row of the same problem with the smallest residual."""
+    with_values = [row for row in results if row.get("eigenvalues")]
+    for row in with_values:
+        peers = [r for r in with_values if (r["case"], r["group"], r["loops"]) == (row["case"], row["group"], row["loops"])]
+        best = min(peers, key=lambda r: r["residual"])["eigenvalues"]
+        row["eigen"] = max(abs(a - b) / max(abs(b), 1e-300) for a, b in zip(row["eigenvalues"], best))
