@@ -5,6 +5,12 @@ import math
 from . import targets
 
 
+CLOCKS = {
+    "wall": "wall-clock seconds",
+    "cpu": "processor seconds (wall-clock seconds end to end and with two threads)",
+}
+
+
 def number(value, digits=3):
     """Plain where that is readable, else with an exponent."""
     if value is None:
@@ -91,7 +97,7 @@ def report(facts, groups, rows):
         f"Written by `bench/peers.py` on {facts['date']}, commit {facts['commit']}. {machine['cpu']}, {machine['cores']} cores"
         f"{memory}, {machine['system']}. " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".\n",
         noise_line(facts["noise"]) + "\n",
-        "Times are medians of wall-clock seconds, reading files excluded unless said otherwise; every run is a process of "
+        f"Times are medians of {CLOCKS[facts['clock']]}, reading files excluded unless said otherwise; every run is a process of "
         "its own, pinned to as many cores as it has threads, and the rows of a problem take turns. *Spread* is the range "
         f"of the runs over their median. A run over {facts['cap']:g} s is stopped. *λ off by* is the largest relative "
         "distance of an eigenvalue from that of the row with the smallest residual; *residual* is the largest ‖Ax − λx‖ "
