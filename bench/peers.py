@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from peer import machine, plan, table, targets  # noqa: E402
+from peer import contest, machine, plan, promises, table, targets  # noqa: E402
 from peer.machine import BENCH, Failure, Machine, say  # noqa: E402
 
 TRAIN = ["118035", "12003"]
@@ -35,12 +36,22 @@ def parse(words=None):
     parser.add_argument("--full", action="store_true", help="also full resolution and growth; takes hours")
     parser.add_argument("--images", nargs="+", metavar="FILE", help="images instead of train 118035 and 12003")
     parser.add_argument("--sigmas", metavar="S,S", help="widths of the kernel for the matrices [default: 5,14.142]")
-    parser.add_argument("--only", metavar="GROUP,…", help="only these groups: " + ", ".join(g.key for g in plan.groups()))
+    parser.add_argument(
+        "--only", metavar="GROUP,…", help="only these groups: " + ", ".join(g.key for g in contest.groups())
+    )
     parser.add_argument("--repeats", type=int, metavar="N", help="runs of each row [default: 3, quick: 1]")
-    parser.add_argument("--budget", type=float, default=30, metavar="S", help="no further run of a row after so many seconds")
-    parser.add_argument("--cap", type=float, metavar="S", help="stop a run after so many seconds [default: 120, full: 900]")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
-                        help="judge rows of one thread by processor time: for a machine that is not quiet")
+    parser.add_argument(
+        "--budget", type=float, default=30, metavar="S", help="no further run of a row after so many seconds"
+    )
+    parser.add_argument(
+        "--cap", type=float, metavar="S", help="stop a run after so many seconds [default: 120, full: 900]"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="judge rows of one thread by processor time: for a machine that is not quiet",
+    )
     parser.add_argument("--val", type=int, default=20, metavar="N", help="images of the full-resolution promise")
     parser.add_argument("--megapixels", type=float, default=12.2, metavar="N", help="largest image of the growth")
     parser.add_argument("--ccbcut", metavar="PATH", help="the command to time, instead of building it")
@@ -54,7 +65,7 @@ def parse(words=None):
     options.repeats = options.repeats or (1 if options.quick else 3)
     options.cap = options.cap or (900 if options.full else 120)
     options.sigmas = [float(s) for s in (options.sigmas or ("5" if options.quick else "5,14.142")).split(",")]
-    known = [g.key for g in plan.groups()]
+    known = [g.key for g in contest.groups()]
     options.only = options.only.split(",") if options.only else known
     unknown = [key for key in options.only if key not in known]
     if unknown:
@@ -82,18 +93,20 @@ def find_images(options, box):
 
 def take_turns(box, rows, options, results, keep):
     """Runs the rows of a case round by round, the calibration loop between them, and keeps what there is."""
-    for turn in range(options.repeats):
-        n_run = 0
-        for row in rows:
-            if row.run(box, options.budget):
-                n_run += 1
-                if n_run % 5 == 1:
-                    box.calibrate()
-        if n_run == 0:
-            break
-        say(f"round {turn + 1} of {options.repeats} done")
-    results.extend(row.result(options.clock) for row in rows)
-    keep()
+    try:
+        for turn in range(options.repeats):
+            n_run = 0
+            for row in rows:
+                if row.run(box, options.budget):
+                    n_run += 1
+                    if n_run % 5 == 1:
+                        box.calibrate()
+            if n_run == 0:
+                break
+            say(f"round {turn + 1} of {options.repeats} done")
+    finally:
+        results.extend(row.result(options.clock) for row in rows if row.has_begun)
+        keep()
 
 
 def wanted(rows, options):
@@ -114,7 +127,7 @@ def measure(box, options, results, checks, keep):
                     case.prepare(with_warm=bool(asked & {"warm-k1", "warm-k28"}))
                     rows += [*case.eigen_rows(options.quick), *case.cluster_rows(options.quick)]
                 rows += case.graph_rows()
-                if sigma == plan.DEFAULT_SIGMA and asked & {*plan.CUTS, "context"}:
+                if sigma == plan.DEFAULT_SIGMA and asked & {*contest.CUTS, "context"}:
                     rows += case.segment_rows(options.quick)
                 if options.full and asked & {"full-k1", "full-k28"}:
                     rows += case.full_rows()
@@ -135,13 +148,13 @@ def full_promises(box, options, images, results, keep):
         val = sorted((Path(data) / "images" / "val").glob("*.jpg"))[: options.val] if data else []
         pictures = [(path.stem, path) for path in val] or [(name, image)]
         for stem, path in pictures:
-            row = plan.full_hierarchical(box, f"val {stem}" if val else stem, path)
+            row = promises.full_hierarchical(box, f"val {stem}" if val else stem, path)
             row.run(box, options.budget)
             box.calibrate()
             results.append(row.result(options.clock))
             keep()
     if "growth" in options.only:
-        rows = list(plan.growth(box, name, image, [s for s in GROWTH if s[0] * s[1] <= 1e6 * options.megapixels]))
+        rows = list(promises.growth(box, name, image, [s for s in GROWTH if s[0] * s[1] <= 1e6 * options.megapixels]))
         for row in rows:
             row.run(box, options.budget)
         results.extend(row.result(options.clock) for row in rows)
@@ -150,7 +163,7 @@ def full_promises(box, options, images, results, keep):
 
 def page(box, options, versions, results, checks):
     """The facts, the Markdown page and the JSON of what has been measured so far."""
-    plan.compare_eigenvalues(results)
+    contest.compare_eigenvalues(results)
     cases = list(dict.fromkeys(row["case"] for row in results))
     facts = {
         "date": time.strftime("%Y-%m-%d"),
@@ -165,7 +178,7 @@ def page(box, options, versions, results, checks):
         "verdicts": targets.verdicts(results),
         "checks": checks,
     }
-    return table.report(facts, plan.groups(), results), {**facts, "rows": results}
+    return table.report(facts, contest.groups(), results), {**facts, "rows": results}
 
 
 def interrupt(*_):
@@ -179,16 +192,25 @@ def main():
         from peer import self_test
 
         return self_test.run()
+    try:
+        return compare(options)
+    except (Failure, OSError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def compare(options):
+    """Sets everything up, measures, writes the page and prints it."""
     python = Path(options.python).absolute() if options.python else machine.prepare_environment(options.ncut_pytorch)
     ccbcut = Path(options.ccbcut).absolute() if options.ccbcut else machine.build()
     with ExitStack() as stack:
         folder = options.work or stack.enter_context(tempfile.TemporaryDirectory(prefix="ccbcut-peers-"))
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        folder = Path(folder).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
         # A copy: a build that goes on elsewhere must not swap the command under the clock.
-        ccbcut = Path(shutil.copy2(ccbcut, Path(folder).absolute() / "ccbcut"))
-        box = Machine(python, ccbcut, Path(folder).absolute(), options.cap)
+        box = Machine(python, Path(shutil.copy2(ccbcut, folder / "ccbcut")), folder, options.cap)
         versions, _ = box.task("versions")
-        version = machine.run([ccbcut, "--version"], 1, 30)
+        version = machine.run([box.ccbcut, "--version"], 1, 30)
         versions = {"ccbcut": version.out.strip().removeprefix("ccbcut ") or "unknown", **versions}
         results, checks = [], []
         box.calibrate()
@@ -199,14 +221,16 @@ def main():
             machine.write_whole(options.markdown, text)
             if options.json:
                 machine.write_whole(options.json, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+            return text
 
+        status = 0
         try:
             measure(box, options, results, checks, keep)
         except KeyboardInterrupt:
             say("interrupted; what was measured so far is kept")
-        keep()
-        print(page(box, options, versions, results, checks)[0])
-    return 0
+            status = 130
+        print(keep())
+    return status
 
 
 if __name__ == "__main__":

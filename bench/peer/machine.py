@@ -180,7 +180,12 @@ def describe():
         memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     except (OSError, StopIteration, IndexError, ValueError):
         memory = None
-    return {"cpu": model, "cores": len(cores()), "memory_gib": memory, "system": f"{platform.system()} {platform.release()}"}
+    return {
+        "cpu": model,
+        "cores": len(cores()),
+        "memory_gib": memory,
+        "system": f"{platform.system()} {platform.release()}",
+    }
 
 
 def commit():

@@ -1,11 +1,9 @@
-"""Which rows there are, how each is run once, and how its outcome is judged. Standard library only."""
+"""The rows of a case, an image and a width of the kernel: how each is run, and how its outcome is judged."""
 
-import math
-import statistics
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from .machine import Failure, say
+from .contest import CUTS, Row
+from .machine import Failure
 from .targets import EXPERT, ONE_THREAD, OURS, PLAIN
 
 DEFAULT_SIGMA = 5.0
@@ -22,109 +20,8 @@ TAU2 = [
 ]
 WARM = ["eigsh shift-invert", "banded Cholesky + eigsh", "lobpcg + pyamg"]
 QUICK = {"eigsh LA", "eigsh shift-invert", "banded Cholesky + eigsh", "SpectralClustering arpack"}
-CUTS = {
-    "NCut-M": ("multiway", 2),
-    "CCN1-M": ("multiway", 1),
-    "NCut-H": ("hierarchical", 2),
-    "CCN1-H": ("hierarchical", 1),
-}
 # The sweep whose eigenproblem is timed, by number of columns: early and hard for one, late for many.
 SWEEP = {1: 3, 28: 6}
-
-
-@dataclass(frozen=True)
-class Group:
-    key: str
-    title: str
-    note: str
-
-
-def groups():
-    """All problems, in the order of the page."""
-    one = "One thread. "
-    found = []
-    for k in (1, 28):
-        note = "Ours is the stage `embedding` of `ccbcut embed --tau 2`: ordering, factorisation, solution, and the objectives"
-        found.append(Group(f"tau2-k{k}", f"Coarse graph, τ = 2, k = {k}", one + note + " that the report wants. scikit-learn "
-            "leaves self-loops out of the degrees, and is judged on the problem that it solves."))
-    for k in (1, 28):
-        note = "Ours is the `ms` of that sweep: eigenproblem, choice of ε, objectives. All start from the sweep before."
-        found.append(Group(f"warm-k{k}", f"Reweighted coarse graph, τ = 1, k = {k}", one + note + " Everybody else gets the "
-            "reweighted matrix ready."))
-    found.append(Group("cluster", "Parts of the coarse graph, k = 28", one + "τ = 2; ours is the stage `cut` of `ccbcut cluster`."))
-    found.append(Group("graph", "Affinity and two decimations", one + "Ours is the stages `affinity` and `coarsen`; SciPy's "
-        "rows start from the pixels in memory and end with the coarse matrix."))
-    for name, (method, tau) in CUTS.items():
-        found.append(Group(name, f"segment -k 25, {name}", f"{method}, τ = {tau}, `n_init` 10, two threads unless said "
-            "otherwise. Ours is the whole process, decoding to label map and pictures written; the others start their clocks "
-            "after the imports and write a label map only."))
-    found.append(Group("context", "Other segmenters", "Other problems with other answers, for orientation. One thread."))
-    for k in (1, 28):
-        found.append(Group(f"full-k{k}", f"Full resolution, τ = 2, k = {k}", one + "Ours is the stage `embedding` of `ccbcut "
-            "segment --levels 0`; its residual is a bound, ‖A‖ ≤ 2 times the reported one."))
-    found.append(Group("full-hierarchical", "Full resolution, τ = 1.25, k = 10, hierarchical", "Whole process, all threads; the "
-        "residual is the largest that the report names, the cost ratio is over the route with two decimations."))
-    found.append(Group("growth", "Growth at full resolution", "τ = 2, k = 10, multiway, all threads, stages without reading and "
-        "writing."))
-    return found
-
-
-@dataclass
-class Row:
-    """A contestant in a group on a case."""
-
-    case: str
-    group: str
-    name: str
-    once: object
-    after: object = None
-    threads: int = 1
-    runs: list = field(default_factory=list)
-    facts: dict = field(default_factory=dict)
-    over: float | None = None
-    failed: str | None = None
-
-    @property
-    def is_over(self):
-        return self.over is not None or self.failed is not None
-
-    def run(self, machine, budget):
-        """One more run, unless it failed before or has had its share of time."""
-        if self.is_over or sum(run["seconds"] for run in self.runs) > budget:
-            return False
-        try:
-            found = self.once()
-            if found is None:
-                self.over = machine.cap
-            else:
-                self.runs.append(found)
-                if len(self.runs) == 1 and self.after:
-                    self.facts.update(self.after() or {})
-        except Exception as error:  # a contestant that fails is a row with the reason
-            text = str(error) if isinstance(error, Failure) else repr(error)
-            self.failed = "not installed" if "ModuleNotFoundError" in text else f"failed: {text}"
-        last = f"{self.runs[-1]['seconds']:.3f} s" if self.runs else self.failed or "over the limit"
-        say(f"{self.case} · {self.group} · {self.name}: {last}")
-        return True
-
-    def result(self, clock="wall"):
-        """The row as data. With `clock` "cpu", rows of one thread are told by processor time, except end to end."""
-        found = {"case": self.case, "group": self.group, "name": self.name, "runs": len(self.runs), **self.facts}
-        # A run that failed to be judged is still a time; one that was stopped later is still reported as stopped.
-        if self.over is not None and not self.runs:
-            found["over"] = self.over
-        if self.failed:
-            found["failed"] = self.failed
-        if self.runs:
-            by_cpu = clock == "cpu" and self.threads == 1 and self.group not in CUTS
-            times = [run["cpu" if by_cpu else "seconds"] for run in self.runs]
-            found["seconds"] = statistics.median(times)
-            found["all_seconds"] = times
-            found["spread"] = (max(times) - min(times)) / found["seconds"] if len(times) > 1 else None
-            found["wall_seconds"] = [run["seconds"] for run in self.runs]
-            found["cpu_seconds"] = [run["cpu"] for run in self.runs]
-            found["peak_mb"] = max(run["peak_mb"] for run in self.runs)
-        return found
 
 
 class Case:
@@ -143,7 +40,9 @@ class Case:
     def prepare(self, with_warm=True):
         """Writes the coarse graph and its reweighted versions, and compares the twin's graph with ours."""
         m = self.machine
-        made, _ = m.task("graph", image=self.image, sigma=self.sigma, out=self.file("coarse.npz"), pi=self.file("pi.npy"))
+        made, _ = m.task(
+            "graph", image=self.image, sigma=self.sigma, out=self.file("coarse.npz"), pi=self.file("pi.npy")
+        )
         self.shape = made["shape"]
         try:
             self.compare(made)
@@ -180,9 +79,19 @@ class Case:
         report, _ = m.ours(*embed, sweep - 1)
         files = {"out": self.file(f"warm-{k}.npz"), "warm": self.file(f"start-{k}.npy")}
         epsilon = report["trace"][-1]["epsilon"]
-        m.task("reweight", graph=self.file("coarse.npz"), pi=self.file("pi.npy"), embedding=y, tau=1, epsilon=epsilon, **files)
+        m.task(
+            "reweight",
+            graph=self.file("coarse.npz"),
+            pi=self.file("pi.npy"),
+            embedding=y,
+            tau=1,
+            epsilon=epsilon,
+            **files,
+        )
         self.warm[k] = sweep
-        self.checks.append(f"{self.name}: the reweighted problem of k = {k} is that of sweep {sweep}, ε = {epsilon:.2e}")
+        self.checks.append(
+            f"{self.name}: the reweighted problem of k = {k} is that of sweep {sweep}, ε = {epsilon:.2e}"
+        )
 
     def judged(self, vectors, graph, **more):
         return {"graph": self.file(graph), "vectors": self.file(vectors), **more}
@@ -229,7 +138,19 @@ class Case:
         out, m = f"ours-{k}.npy", self.machine
 
         def once():
-            words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 2, "--threads", 1, "-o", self.file(out), "--force"]
+            words = [
+                "embed",
+                self.file("coarse.npz"),
+                "-c",
+                k,
+                "--tau",
+                2,
+                "--threads",
+                1,
+                "-o",
+                self.file(out),
+                "--force",
+            ]
             return self.timed(*m.ours(*words, timeout=m.cap + 15), ["embedding"])
 
         def after():
@@ -241,7 +162,19 @@ class Case:
         out, m = f"ours-warm-{k}.npy", self.machine
 
         def once():
-            words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 1, "--threads", 1, "-o", self.file(out), "--force"]
+            words = [
+                "embed",
+                self.file("coarse.npz"),
+                "-c",
+                k,
+                "--tau",
+                1,
+                "--threads",
+                1,
+                "-o",
+                self.file(out),
+                "--force",
+            ]
             report, child = m.ours(*words, "--max-iterations", sweep, timeout=m.cap + 60)
             if report is None:
                 return None
@@ -298,31 +231,62 @@ class Case:
 
         yield Row(self.name, "graph", OURS, once)
         for name, plain in (("SciPy, kept columns only", False), ("SciPy, whole matrix first", True)):
-            yield Row(self.name, "graph", name, lambda plain=plain: self.by_worker(
-                "graph", image=self.image, sigma=self.sigma, plain=plain))
+            yield Row(
+                self.name,
+                "graph",
+                name,
+                lambda plain=plain: self.by_worker("graph", image=self.image, sigma=self.sigma, plain=plain),
+            )
 
     def segment_rows(self, quick):
         """End to end, at the default width of the kernel."""
         pixel = self.file("pixels.npz")
         self.machine.task("pixel_graph", image=self.image, sigma=self.sigma, out=pixel)
         for name, (method, tau) in CUTS.items():
-            for label, threads, kernel in ((OURS, 2, "gaussian"), (ONE_THREAD, 1, "gaussian"),
-                                           ("ccbcut, released kernel", 2, "released")):
+            for label, threads, kernel in (
+                (OURS, 2, "gaussian"),
+                (ONE_THREAD, 1, "gaussian"),
+                ("ccbcut, released kernel", 2, "released"),
+            ):
                 if kernel == "gaussian" or not quick:
                     yield self.our_segment(name, label, method, tau, threads, kernel, pixel)
             for label, how in ((PLAIN, "eigsh"), (EXPERT, "banded")):
                 if not quick or name == "NCut-M" or how == "banded":
                     yield self.composed(name, label, method, tau, how, pixel)
         out = self.file("slic.npy")
-        yield Row(self.name, "context", "scikit-image SLIC + cut_normalized", lambda: self.by_worker(
-            "slic", image=self.image, out=out), lambda: self.cost(pixel, out, 1))
-        yield Row(self.name, "context", "ncut-pytorch, 28 vectors", lambda: self.by_worker("ncut_pytorch", image=self.image, k=28))
+        yield Row(
+            self.name,
+            "context",
+            "scikit-image SLIC + cut_normalized",
+            lambda: self.by_worker("slic", image=self.image, out=out),
+            lambda: self.cost(pixel, out, 1),
+        )
+        yield Row(
+            self.name,
+            "context",
+            "ncut-pytorch, 28 vectors",
+            lambda: self.by_worker("ncut_pytorch", image=self.image, k=28),
+        )
 
     def our_segment(self, group, label, method, tau, threads, kernel, pixel):
         m, out = self.machine, self.file(f"{group}-{threads}-{kernel}")
 
         def once():
-            words = ["--method", method, "--tau", tau, "-k", 25, "--kernel", kernel, "--threads", threads, "-o", out, "--force"]
+            words = [
+                "--method",
+                method,
+                "--tau",
+                tau,
+                "-k",
+                25,
+                "--kernel",
+                kernel,
+                "--threads",
+                threads,
+                "-o",
+                out,
+                "--force",
+            ]
             report, child = m.ours("segment", self.image, *words, threads=threads, timeout=m.cap)
             if report is None:
                 return None
@@ -342,7 +306,15 @@ class Case:
         out, best = self.file(f"{group}-{how}.npy"), []
 
         def once():
-            task = {"image": self.image, "out": out, "k": 25, "method": method, "tau": tau, "sigma": self.sigma, "how": how}
+            task = {
+                "image": self.image,
+                "out": out,
+                "k": 25,
+                "method": method,
+                "tau": tau,
+                "sigma": self.sigma,
+                "how": how,
+            }
             # LAPACK's threads help with large blocks and hurt with small ones: the better setting counts.
             found = {blas: self.by_worker("compose", threads=2, blas=blas, **task) for blas in best or (2, 1)}
             finished = {blas: run for blas, run in found.items() if run}
@@ -382,61 +354,3 @@ class Case:
             return self.timed(report, child, ["embedding"])
 
         return Row(self.name, f"full-k{k}", OURS, once, lambda: {**seen, "loops": True})
-
-
-def full_hierarchical(machine, name, image):
-    """Our own promise at full resolution, one row per image."""
-    seen, threads = {}, 2
-
-    def once():
-        words = ["--tau", 1.25, "-k", 10, "--method", "hierarchical", "-o", machine.folder / "full-h.npy", "--force"]
-        coarse, _ = machine.ours("segment", image, *words, threads=threads, timeout=machine.cap)
-        report, child = machine.ours("segment", image, *words, "--levels", 0, threads=threads, timeout=machine.cap)
-        if report is None:
-            return None
-        seen.update(residual=max(sweep["residual"] for sweep in report["trace"]), cost=report["costs"]["ccn"])
-        if coarse is not None:
-            seen["cost_ratio"] = report["costs"]["ccn"] / coarse["costs"]["ccn"]
-        return {"seconds": child.wall, "cpu": child.cpu, "peak_mb": child.peak_mb}
-
-    return Row(name, "full-hierarchical", OURS, once, lambda: dict(seen), threads)
-
-
-def growth(machine, name, image, heights):
-    """One row for the growth of time and memory with the number of pixels, and one for each size."""
-    points = []
-
-    def at(height, width):
-        big = machine.folder / f"growth-{height}.png"
-        machine.task("picture", source=image, out=big, height=height, width=width)
-        words = ["--method", "multiway", "--tau", 2, "-k", 10, "--levels", 0, "-o", machine.folder / "growth.npy", "--force"]
-        report, child = machine.ours("segment", big, *words, threads=2, timeout=machine.cap)
-        big.unlink()
-        if report is None:
-            return None
-        seconds = sum(stage["ms"] for stage in report["stages"] if stage["name"] not in ("read", "write")) / 1e3
-        points.append((height * width, seconds, child.peak_mb * 2**20))
-        return {"seconds": seconds, "cpu": child.cpu, "peak_mb": child.peak_mb}
-
-    for height, width in heights:
-        yield Row(name, "growth", f"{height * width / 1e6:.2f} megapixels", lambda h=height, w=width: at(h, w), threads=2)
-
-    def whole():
-        if len(points) < 2:
-            raise Failure("fewer than two sizes came through")
-        return {"seconds": points[-1][1], "cpu": 0.0, "peak_mb": points[-1][2] / 2**20}
-
-    def after():
-        (n0, t0, _), (n1, t1, bytes1) = points[0], points[-1]
-        return {"exponent": math.log(t1 / t0) / math.log(n1 / n0), "bytes_per_pixel": bytes1 / n1}
-
-    yield Row(name, "growth", OURS, whole, after, threads=2)
-
-
-def compare_eigenvalues(results):
-    """Fills `eigen`: the distance from the row of the same problem with the smallest residual."""
-    with_values = [row for row in results if row.get("eigenvalues")]
-    for row in with_values:
-        peers = [r for r in with_values if (r["case"], r["group"], r["loops"]) == (row["case"], row["group"], row["loops"])]
-        best = min(peers, key=lambda r: r["residual"])["eigenvalues"]
-        row["eigen"] = max(abs(a - b) / max(abs(b), 1e-300) for a, b in zip(row["eigenvalues"], best))

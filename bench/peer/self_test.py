@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from . import machine, plan, table, targets
+from . import contest, machine, plan, table, targets
 from .targets import OURS, Target
 
 
@@ -41,8 +41,16 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict([row(OURS, over=120.0)], limit), targets.MISSED)
 
     def test_every_target_has_a_group_and_every_peer_a_row(self):
-        groups = {group.key for group in plan.groups()}
-        named = {*plan.TAU2, *plan.WARM, targets.PLAIN, targets.EXPERT, targets.ONE_THREAD, "SciPy, kept columns only", None}
+        groups = {group.key for group in contest.groups()}
+        named = {
+            *plan.TAU2,
+            *plan.WARM,
+            targets.PLAIN,
+            targets.EXPERT,
+            targets.ONE_THREAD,
+            "SciPy, kept columns only",
+            None,
+        }
         for target in targets.TARGETS:
             self.assertIn(target.group, groups)
             self.assertIn(target.peer, named)
@@ -67,7 +75,7 @@ class Tables(unittest.TestCase):
             row("b", eigenvalues=[1.0, 2.2], residual=1e-6, loops=True),
             row("other problem", eigenvalues=[5.0, 6.0], residual=1e-6, loops=False),
         ]
-        plan.compare_eigenvalues(rows)
+        contest.compare_eigenvalues(rows)
         self.assertEqual([round(r["eigen"], 12) for r in rows], [0.0, 0.1, 0.0])
 
 
@@ -91,7 +99,11 @@ class Children(unittest.TestCase):
         class Box:
             cap = 5
 
-        rows = [plan.Row("c", "g", "a", broken), plan.Row("c", "g", "b", lambda: None), plan.Row("c", "g", "c", lambda: 1 / 0)]
+        rows = [
+            contest.Row("c", "g", "a", broken),
+            contest.Row("c", "g", "b", lambda: None),
+            contest.Row("c", "g", "c", lambda: 1 / 0),
+        ]
         self.assertEqual([r.run(Box, 1) for r in rows], [True, True, True])
         self.assertIn("ZeroDivisionError", rows[2].result()["failed"])
         self.assertEqual(rows[0].result()["failed"], "not installed")

@@ -4,7 +4,6 @@ import math
 
 from . import targets
 
-
 CLOCKS = {
     "wall": "wall-clock seconds",
     "cpu": "processor seconds (wall-clock seconds end to end and with two threads)",
@@ -62,7 +61,13 @@ def group_table(title, note, rows):
         cells.append(str(row.get("runs", 0)))
         for key, _ in shown:
             value = row.get(key)
-            cells.append(str(value) if isinstance(value, int) else f"{value:.0f}" if key == "peak_mb" and value else number(value))
+            cells.append(
+                str(value)
+                if isinstance(value, int)
+                else f"{value:.0f}"
+                if key == "peak_mb" and value
+                else number(value)
+            )
         body.append([*cells, against])
     return f"### {title}\n\n{note}\n\n{markdown(header, body)}\n"
 
@@ -95,13 +100,16 @@ def report(facts, groups, rows):
     parts = [
         "# ccbcut and its peers\n",
         f"Written by `bench/peers.py` on {facts['date']}, commit {facts['commit']}. {machine['cpu']}, {machine['cores']} cores"
-        f"{memory}, {machine['system']}. " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".\n",
+        f"{memory}, {machine['system']}. "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + ".\n",
         noise_line(facts["noise"]) + "\n",
         f"Times are medians of {CLOCKS[facts['clock']]}, reading files excluded unless said otherwise; every run is a process of "
         "its own, pinned to as many cores as it has threads, and the rows of a problem take turns. *Spread* is the range "
         f"of the runs over their median. A run over {facts['cap']:g} s is stopped. *λ off by* is the largest relative "
         "distance of an eigenvalue from that of the row with the smallest residual; *residual* is the largest ‖Ax − λx‖ "
-        "(over the largest dᵢ/πᵢ where the graph is reweighted), computed alike for everybody from the vectors that came out. *Cost* is what `ccbcut cost` says of the labels. "
+        "(over the largest dᵢ/πᵢ where the graph is reweighted), computed alike for everybody from the vectors that "
+        "came out. *Cost* is what `ccbcut cost` says of the labels. "
         "*Peak MB* is the process's, interpreter and imports included.\n",
         "## Targets\n\nA target holds when it holds on every case: " + ", ".join(facts["cases"]) + ".\n",
         verdict_table(facts["verdicts"]) + "\n",

@@ -30,7 +30,9 @@ def ratio_targets():
     for k, least in ((1, 15), (28, 5)):
         yield Target(f"τ = 2, k = {k}, against eigsh LA", f"tau2-k{k}", least, "eigsh LA")
     for k, least in ((1, 60), (28, 40)):
-        yield Target(f"reweighted, warm, k = {k}, against eigsh shift-invert", f"warm-k{k}", least, "eigsh shift-invert")
+        yield Target(
+            f"reweighted, warm, k = {k}, against eigsh shift-invert", f"warm-k{k}", least, "eigsh shift-invert"
+        )
     for group, what in (("tau2", "τ = 2"), ("warm", "reweighted, warm")):
         for k in (1, 28):
             yield Target(f"{what}, k = {k}, against the banded expert", f"{group}-k{k}", 4, "banded Cholesky + eigsh")
