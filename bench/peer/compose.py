@@ -151,11 +151,11 @@ def hierarchical(weights, k, tau, how):
 
 
 def give_back(labels, coarse, shape, fine_shape):
-    """A part that won no pixel gets those that its coarse pixels were kept from."""
-    step = 2 ** int(round(np.log2(fine_shape[0] / shape[0])))
-    at = (np.arange(shape[0]) * step + step - 1)[:, None] * fine_shape[1] + np.arange(shape[1]) * step + step - 1
-    lost = np.isin(coarse, np.setdiff1d(np.unique(coarse), np.unique(labels)))
-    labels[at.ravel()[lost]] = coarse[lost]
+    """A part that won no pixel gets those nearest to its coarse pixels, as ours does."""
+    rows, columns = ((2 * np.arange(n) + 1) * m // (2 * n) for n, m in zip(fine_shape, shape))
+    nearest = coarse.reshape(shape)[rows][:, columns].ravel()
+    lost = np.isin(nearest, np.setdiff1d(np.unique(coarse), np.unique(labels)))
+    labels[lost] = nearest[lost]
 
 
 def segment(image, out, k, method, tau, sigma, how):

@@ -86,10 +86,12 @@ def verdict_table(found):
 def noise_line(noise):
     spread = noise["spread"]
     word = "quiet" if spread < 0.05 else "uneasy" if spread < 0.2 else "noisy"
+    advice = " Ratios taken on it prove little: take them again on a quiet one." if word == "noisy" else ""
     return (
         f"The machine was {word}: a fixed NumPy loop of {1e3 * noise['loop_seconds']:.0f} ms, run {noise['loop_runs']} times "
         f"between the rows, had a spread (interquartile range over median) of {100 * spread:.0f} % and a worst run "
         f"{noise['worst']:.1f} times the best; the load average went from {noise['load'][0]:.1f} to {noise['load'][1]:.1f}."
+        + advice
     )
 
 
