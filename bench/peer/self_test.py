@@ -1,0 +1,123 @@
+"""Tests of the parts that need no package: arguments, verdicts, tables, children."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import contest, machine, plan, table, targets
+from .targets import OURS, Target
+
+
+def row(name, group="g", case="c", **facts):
+    return {"case": case, "group": group, "name": name, "runs": 1, **facts}
+
+
+class Verdicts(unittest.TestCase):
+    ratio = Target("r", "g", 10, "peer")
+
+    def verdict(self, rows, target=None):
+        return targets.judge(target or self.ratio, rows)["verdict"]
+
+    def test_the_worst_case_decides(self):
+        good = [row(OURS, seconds=1.0), row("peer", seconds=12.0)]
+        bad = [row(OURS, case="d", seconds=1.0), row("peer", case="d", seconds=9.0)]
+        self.assertEqual(self.verdict(good), targets.MET)
+        self.assertEqual(self.verdict(good + bad), targets.MISSED)
+
+    def test_a_stopped_peer_is_a_lower_bound(self):
+        self.assertEqual(self.verdict([row(OURS, seconds=1.0), row("peer", over=120.0)]), targets.MET)
+        self.assertEqual(self.verdict([row(OURS, seconds=30.0), row("peer", over=120.0)]), "not decided")
+
+    def test_what_did_not_run_is_not_met(self):
+        self.assertEqual(self.verdict([]), targets.NOT_RUN)
+        self.assertEqual(self.verdict([row(OURS, seconds=1.0), row("peer", failed="failed: no")]), targets.NOT_RUN)
+        self.assertEqual(self.verdict([row(OURS, over=120.0), row("peer", seconds=1.0)]), targets.MISSED)
+
+    def test_limits(self):
+        limit = Target("t", "g", 0.6)
+        self.assertEqual(self.verdict([row(OURS, seconds=0.6)], limit), targets.MET)
+        self.assertEqual(self.verdict([row(OURS, seconds=0.61)], limit), targets.MISSED)
+        self.assertEqual(self.verdict([row(OURS, over=120.0)], limit), targets.MISSED)
+
+    def test_every_target_has_a_group_and_every_peer_a_row(self):
+        groups = {group.key for group in contest.groups()}
+        named = {
+            *plan.TAU2,
+            *plan.WARM,
+            targets.PLAIN,
+            targets.EXPERT,
+            targets.ONE_THREAD,
+            "SciPy, kept columns only",
+            None,
+        }
+        for target in targets.TARGETS:
+            self.assertIn(target.group, groups)
+            self.assertIn(target.peer, named)
+
+
+class Tables(unittest.TestCase):
+    def test_numbers(self):
+        shown = [table.number(v) for v in (None, 0.0, 1.0, 0.0123456, 123456.0, 1e-9, 2.5e7)]
+        self.assertEqual(shown, ["–", "0.0", "1.00", "0.0123", "123456", "1.00e-09", "2.50e+07"])
+
+    def test_rows_with_nothing_but_a_reason(self):
+        rows = [row(OURS, seconds=2.0, residual=1e-9, peak_mb=10.0), row("a|b", failed="not installed", runs=0)]
+        text = table.group_table("T", "note", [*rows, row("slow", over=120.0, runs=0)])
+        self.assertIn("| a\\|b | not installed |", text)
+        self.assertIn("| slow | > 120 s |", text)
+        self.assertIn("> 60.0×", text)
+        self.assertEqual(len({line.count("|") - line.count("\\|") for line in text.splitlines() if line[:1] == "|"}), 1)
+
+    def test_eigenvalues_are_compared_with_the_best_row(self):
+        rows = [
+            row("a", eigenvalues=[1.0, 2.0], residual=1e-12, loops=True),
+            row("b", eigenvalues=[1.0, 2.2], residual=1e-6, loops=True),
+            row("other problem", eigenvalues=[5.0, 6.0], residual=1e-6, loops=False),
+        ]
+        contest.compare_eigenvalues(rows)
+        self.assertEqual([round(r["eigen"], 12) for r in rows], [0.0, 0.1, 0.0])
+
+
+class Children(unittest.TestCase):
+    def test_a_child_is_measured_and_a_slow_one_stopped(self):
+        child = machine.run([sys.executable, "-c", "print('x'); x = bytearray(50 << 20)"], 1, 30)
+        self.assertEqual((child.code, child.out, child.timed_out), (0, "x\n", False))
+        self.assertGreater(child.peak_mb, 50)
+        slow = machine.run([sys.executable, "-c", "import time; time.sleep(60)"], 1, 0.3)
+        self.assertTrue(slow.timed_out and slow.wall < 20)
+
+    def test_reasons(self):
+        ours = machine.Child(2, 0, 0, 0, "", "error: cutting\n  caused by: no\nhint: try\n", False)
+        self.assertEqual(ours.reason(), "no")
+        self.assertEqual(machine.Child(1, 0, 0, 0, "", "Traceback\nValueError: x\n", False).reason(), "ValueError: x")
+
+    def test_a_failing_row_is_a_row(self):
+        def broken():
+            raise machine.Failure("ModuleNotFoundError: no")
+
+        class Box:
+            cap = 5
+
+        rows = [
+            contest.Row("c", "g", "a", broken),
+            contest.Row("c", "g", "b", lambda: None),
+            contest.Row("c", "g", "c", lambda: 1 / 0),
+        ]
+        self.assertEqual([r.run(Box, 1) for r in rows], [True, True, True])
+        self.assertIn("ZeroDivisionError", rows[2].result()["failed"])
+        self.assertEqual(rows[0].result()["failed"], "not installed")
+        self.assertEqual(rows[1].result()["over"], 5)
+        self.assertFalse(rows[0].run(Box, 1))
+
+    def test_files_come_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a" / "b.md"
+            machine.write_whole(path, "text")
+            self.assertEqual([p.name for p in path.parent.iterdir()], ["b.md"])
+
+
+def run():
+    """Runs the tests; 0 when all pass."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    return 0 if unittest.TextTestRunner().run(suite).wasSuccessful() else 1
