@@ -52,7 +52,11 @@ pub fn j_tau(graph: &Graph, embedding: &Embedding, tau: f64) -> f64 {
     let power = HalfPower::new(tau);
     2.0 * graph.sum_edges(|i, j, w| {
         let (a, b) = (embedding.row(i), embedding.row(j));
-        w * if tau == 1.0 { taxicab(a, b) } else { a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum() }
+        w * if tau == 1.0 {
+            taxicab(a, b)
+        } else {
+            a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum()
+        }
     })
 }
 

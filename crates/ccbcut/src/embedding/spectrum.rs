@@ -13,13 +13,13 @@ use crate::{
     error::{Error, Result},
     graph::Graph,
     labels::Labels,
-    parallel,
     linalg::{
         cholesky::{Factor, Scalar, Symbolic},
         davidson::{self, Outcome},
         dense, dot, norm,
         orthonormalize::project_out,
     },
+    parallel,
 };
 
 /// Up to this many vertices every eigenpair is found densely with high relative accuracy.

@@ -5,7 +5,7 @@ use crate::{
     parallel,
 };
 
-use super::{Graph, Storage, csr::Csr, stencil::Stencil};
+use super::{Graph, ROW_BLOCK, Storage, csr::Csr, stencil::Stencil};
 
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
 const SYMMETRY_TOLERANCE: f64 = 1e-10;
@@ -109,21 +109,37 @@ impl Graph {
             position[old as usize] = new as u32;
         }
         let is_sorted = vertices.is_sorted();
-        let (mut offsets, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
-        let mut row: Vec<(u32, f64)> = Vec::new();
-        for &old in vertices {
-            row.clear();
-            self.for_each_neighbor(old as usize, |j, w| {
-                if position[j] != u32::MAX {
-                    row.push((position[j], w));
+        let blocks = parallel::map(vertices.len().div_ceil(ROW_BLOCK), |b| {
+            let block = &vertices[b * ROW_BLOCK..vertices.len().min((b + 1) * ROW_BLOCK)];
+            let (mut lengths, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+            let mut row: Vec<(u32, f64)> = Vec::new();
+            for &old in block {
+                row.clear();
+                self.for_each_neighbor(old as usize, |j, w| {
+                    if position[j] != u32::MAX {
+                        row.push((position[j], w));
+                    }
+                });
+                if !is_sorted {
+                    row.sort_unstable_by_key(|&(j, _)| j);
                 }
-            });
-            if !is_sorted {
-                row.sort_unstable_by_key(|&(j, _)| j);
+                targets.extend(row.iter().map(|&(j, _)| j));
+                weights.extend(row.iter().map(|&(_, w)| w));
+                lengths.push(row.len());
             }
-            targets.extend(row.iter().map(|&(j, _)| j));
-            weights.extend(row.iter().map(|&(_, w)| w));
-            offsets.push(targets.len());
+            (lengths, targets, weights)
+        });
+        let total = blocks.iter().map(|block| block.1.len()).sum();
+        let (mut offsets, mut targets, mut weights) =
+            (vec![0], Vec::with_capacity(total), Vec::with_capacity(total));
+        for (lengths, block_targets, block_weights) in blocks {
+            let mut end = targets.len();
+            offsets.extend(lengths.into_iter().map(|length| {
+                end += length;
+                end
+            }));
+            targets.extend(block_targets);
+            weights.extend(block_weights);
         }
         let loops = if self.has_self_loops() {
             vertices.iter().map(|&v| self.self_loop(v as usize)).collect()

@@ -72,12 +72,7 @@ impl<'a> Distances<'a> {
 }
 
 #[inline(always)]
-fn sum_rows(
-    csr: &Csr,
-    distances: &[f64],
-    rows: std::ops::Range<usize>,
-    f: &impl Fn(f64, f64) -> f64,
-) -> f64 {
+fn sum_rows(csr: &Csr, distances: &[f64], rows: std::ops::Range<usize>, f: &impl Fn(f64, f64) -> f64) -> f64 {
     let halves = csr.halves();
     let mut total = 0.0;
     for i in rows {

@@ -20,6 +20,8 @@ pub use balance::Balance;
 pub use laplacian::Laplacian;
 pub use stencil::half_disc;
 
+use std::sync::OnceLock;
+
 use crate::{labels::Labels, parallel};
 use csr::Csr;
 use stencil::Stencil;
@@ -39,8 +41,8 @@ const ROW_BLOCK: usize = 256;
 #[derive(Debug, Clone)]
 pub struct Graph {
     storage: Storage,
-    /// Row sums, self-loops counted once.
-    degrees: Vec<f64>,
+    /// Row sums, self-loops counted once; found when first asked for.
+    degrees: OnceLock<Vec<f64>>,
     /// Empty when there is none.
     self_loops: Vec<f64>,
     n_edges: usize,
@@ -55,7 +57,10 @@ enum Storage {
 impl Graph {
     /// How many vertices.
     pub fn n_vertices(&self) -> usize {
-        self.degrees.len()
+        match &self.storage {
+            Storage::Sparse(csr) => csr.n_rows(),
+            Storage::Stencil(stencil) => stencil.height * stencil.width,
+        }
     }
 
     /// How many edges, each counted once, self-loops and edges of weight zero not counted.
@@ -65,7 +70,7 @@ impl Graph {
 
     /// d: the row sums of the weight matrix, self-loops counted once.
     pub fn degrees(&self) -> &[f64] {
-        &self.degrees
+        self.degrees.get_or_init(|| self.sum_rows())
     }
 
     /// The weight of the self-loop at a vertex.
@@ -83,7 +88,7 @@ impl Graph {
     pub fn without_self_loops(mut self) -> Self {
         if self.has_self_loops() {
             self.self_loops = Vec::new();
-            self.degrees = self.sum_rows();
+            self.degrees = OnceLock::new();
         }
         self
     }
@@ -100,6 +105,14 @@ impl Graph {
     pub(crate) fn compressed_rows(&self) -> Option<(&[usize], &[u32])> {
         match &self.storage {
             Storage::Sparse(csr) => Some((&csr.offsets, &csr.targets)),
+            Storage::Stencil(_) => None,
+        }
+    }
+
+    /// The weights to the neighbours of a vertex, where they are stored by rows.
+    pub(crate) fn weights_of(&self, vertex: usize) -> Option<&[f64]> {
+        match &self.storage {
+            Storage::Sparse(csr) => Some(csr.row(vertex).1),
             Storage::Stencil(_) => None,
         }
     }
@@ -197,16 +210,23 @@ impl Graph {
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
         let mut next = 0;
+        let mut left = self.n_vertices();
         for start in 0..self.n_vertices() {
             if component[start] != NONE {
                 continue;
             }
             component[start] = next;
+            left -= 1;
             stack.push(start);
             while let Some(i) = stack.pop() {
+                // Once every vertex has its component the other edges tell nothing new.
+                if left == 0 {
+                    break;
+                }
                 self.for_each_neighbor(i, |j, _| {
                     if component[j] == NONE {
                         component[j] = next;
+                        left -= 1;
                         stack.push(j);
                     }
                 });
@@ -249,7 +269,9 @@ impl Graph {
         let mut stack = vec![0];
         *parents.first_mut()? = 0;
         let mut count = 1;
-        while let Some(i) = stack.pop() {
+        while count < n
+            && let Some(i) = stack.pop()
+        {
             self.for_each_neighbor(i, |j, w| {
                 if w >= least && parents[j] == NONE {
                     parents[j] = i as u32;
@@ -279,21 +301,15 @@ impl Graph {
     }
 
     fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
-        let mut graph = Self { storage, degrees: Vec::new(), self_loops, n_edges: 0 };
-        graph.n_edges = match &graph.storage {
+        let n_edges = match &storage {
             Storage::Sparse(csr) => csr.targets.len() / 2,
             Storage::Stencil(stencil) => stencil.n_edges(),
         };
-        graph.degrees = graph.sum_rows();
-        graph
+        Self { storage, degrees: OnceLock::new(), self_loops, n_edges }
     }
 
     fn sum_rows(&self) -> Vec<f64> {
-        let n = match &self.storage {
-            Storage::Sparse(csr) => csr.offsets.len() - 1,
-            Storage::Stencil(stencil) => stencil.height * stencil.width,
-        };
-        let mut degrees = vec![0.0; n];
+        let mut degrees = vec![0.0; self.n_vertices()];
         parallel::for_each_chunk(&mut degrees, ROW_BLOCK, |block, part| {
             for (k, degree) in part.iter_mut().enumerate() {
                 let i = block * ROW_BLOCK + k;

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Rows that one partial sum of a Gram matrix covers.
-const GRAM_ROWS: usize = 8192;
+const GRAM_ROWS: usize = 2048;
 
 /// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
 const KRYLOV_FROM: usize = 6;

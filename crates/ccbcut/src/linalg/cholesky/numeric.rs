@@ -105,12 +105,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
 }
 
 /// out ← [out +] a b.
-pub(super) fn multiply<T: Scalar>(
-    out: MatMut<'_, T>,
-    accumulate: Accum,
-    a: MatRef<'_, T>,
-    b: MatRef<'_, T>,
-) {
+pub(super) fn multiply<T: Scalar>(out: MatMut<'_, T>, accumulate: Accum, a: MatRef<'_, T>, b: MatRef<'_, T>) {
     matmul(out, accumulate, a, b, T::one_impl(), Par::Seq);
 }
 
@@ -137,18 +132,22 @@ impl<'a, T: Scalar> Front<'a, T> {
 
     /// Puts the weights of the graph in.
     fn assemble(&mut self, symbolic: &Symbolic, graph: &Graph, scale: f64) {
-        let least = T::NEGLIGIBLE * scale;
+        let (least, share) = (T::NEGLIGIBLE * scale, 1.0 / scale);
+        let mut row = Vec::new();
         for p in self.block.start..self.block.end {
-            let slots = &symbolic.slots[symbolic.slot_offsets[p]..symbolic.slot_offsets[p + 1]];
-            let mut slots = slots.iter();
-            graph.for_each_neighbor(symbolic.order[p] as usize, |_, w| {
-                let slot = slots.next().map_or(usize::MAX, |&slot| slot as usize);
-                if let Some(entry) = self.weights.get_mut(slot)
-                    && w >= least
-                {
-                    *entry += T::from_f64(w / scale);
-                }
+            let entries = &symbolic.entries_of[symbolic.entry_offsets[p]..symbolic.entry_offsets[p + 1]];
+            let vertex = symbolic.order[p] as usize;
+            let weights = graph.weights_of(vertex).unwrap_or_else(|| {
+                row.clear();
+                graph.for_each_neighbor(vertex, |_, w| row.push(w));
+                &row
             });
+            for entry in entries {
+                let w = weights[entry.neighbor as usize];
+                if w >= least {
+                    self.weights[entry.slot as usize] = T::from_f64(w * share);
+                }
+            }
         }
     }
 
@@ -296,7 +295,8 @@ fn add_scattered<T: Scalar>(
 fn invert_columns<T: Scalar>(weights: &[T], width: usize, height: usize) -> Vec<T> {
     let stride = width + height;
     // What hangs on each column from below acts on the block like one more vertex.
-    let mut hanging: Vec<T> = (0..width).map(|j| sum(&weights[j * stride + width..(j + 1) * stride])).collect();
+    let mut hanging: Vec<T> =
+        (0..width).map(|j| sum(&weights[j * stride + width..(j + 1) * stride])).collect();
     let mut inside: Vec<T> = Vec::with_capacity(width * width);
     for j in 0..width {
         inside.extend_from_slice(&weights[j * stride..j * stride + width]);

@@ -1,6 +1,9 @@
 //! Solves with a factored Laplacian: the branches of the elimination run at the same time.
 
-use faer::{Accum, Mat, MatMut, MatRef, reborrow::{Reborrow, ReborrowMut}};
+use faer::{
+    Accum, Mat, MatMut, MatRef,
+    reborrow::{Reborrow, ReborrowMut},
+};
 
 use crate::parallel;
 

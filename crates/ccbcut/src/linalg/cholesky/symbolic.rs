@@ -57,6 +57,14 @@ impl Block {
     }
 }
 
+/// A weight of the graph: which neighbour of its vertex it belongs to, counted in the order in which the graph lists
+/// them, and where it goes in the front of its block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) neighbor: u32,
+    pub(super) slot: u32,
+}
+
 /// What solves may run through at the same time, and what comes after.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Schedule {
@@ -71,10 +79,9 @@ pub(super) struct Schedule {
 pub struct Symbolic {
     /// Vertex at each place of the elimination.
     pub(super) order: Vec<u32>,
-    /// For each place, in the order in which the graph lists the neighbours of its vertex: where the weight goes in
-    /// the front of the block, or `u32::MAX` for neighbours eliminated before.
-    pub(super) slots: Vec<u32>,
-    pub(super) slot_offsets: Vec<usize>,
+    /// For each place the neighbours of its vertex that are eliminated later.
+    pub(super) entries_of: Vec<Entry>,
+    pub(super) entry_offsets: Vec<usize>,
     pub(super) blocks: Vec<Block>,
     /// Blocks grouped so that each group depends only on groups before it.
     pub(super) waves: Vec<Vec<u32>>,
@@ -183,21 +190,24 @@ impl Structure {
 
     fn finish(mut self, pattern: &Pattern<'_>) -> Symbolic {
         self.connect_sources();
-        let mut slots = Vec::with_capacity(pattern.targets.len());
-        let mut slot_offsets = Vec::with_capacity(self.order.len() + 1);
+        let mut entries_of = Vec::with_capacity(pattern.targets.len() / 2);
+        let mut entry_offsets = Vec::with_capacity(self.order.len() + 1);
         for (p, &v) in self.order.iter().enumerate() {
-            slot_offsets.push(slots.len());
+            entry_offsets.push(entries_of.len());
             let block = &self.blocks[self.block_of[p] as usize];
             let first = (p - block.start) * (block.width() + block.rows.len());
-            slots.extend(pattern.row(v).iter().map(|&u| {
+            for (neighbor, &u) in pattern.row(v).iter().enumerate() {
                 let row = self.place[u as usize] as usize;
-                if row > p { (first + block.locate(row)) as u32 } else { u32::MAX }
-            }));
+                if row > p {
+                    let slot = (first + block.locate(row)) as u32;
+                    entries_of.push(Entry { neighbor: neighbor as u32, slot });
+                }
+            }
         }
-        slot_offsets.push(slots.len());
+        entry_offsets.push(entries_of.len());
         let Self { order, blocks, parents, flops, entries, .. } = self;
         let (waves, schedule) = (waves(&parents), Schedule::new(&blocks, &parents));
-        Symbolic { order, slots, slot_offsets, blocks, waves, schedule, flops, entries }
+        Symbolic { order, entries_of, entry_offsets, blocks, waves, schedule, flops, entries }
     }
 
     fn connect_sources(&mut self) {
