@@ -21,6 +21,45 @@ pub fn for_each_chunk<T: Send>(data: &mut [T], chunk: usize, f: impl Fn(usize, &
     data.chunks_mut(chunk).enumerate().for_each(|(block, part)| f(block, part));
 }
 
+/// The values `f(block, chunk)` for each consecutive chunk of `data` (the last one may be shorter), in order.
+pub fn map_chunks<T: Send, R: Send>(
+    data: &mut [T],
+    chunk: usize,
+    f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
+) -> Vec<R> {
+    let chunk = chunk.max(1);
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if data.len() > chunk {
+            return data.par_chunks_mut(chunk).enumerate().map(|(block, part)| f(block, part)).collect();
+        }
+    }
+    data.chunks_mut(chunk).enumerate().map(|(block, part)| f(block, part)).collect()
+}
+
+/// Calls `f(index, part)` for each of some parts, which may differ in size.
+pub fn for_each_part<P: Send>(parts: Vec<P>, f: impl Fn(usize, P) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if parts.len() > 1 {
+            parts.into_par_iter().enumerate().for_each(|(index, part)| f(index, part));
+            return;
+        }
+    }
+    parts.into_iter().enumerate().for_each(|(index, part)| f(index, part));
+}
+
+/// Runs a loop compiled for the vector instructions of this machine.
+///
+/// `call` of the loop must be marked `#[inline(always)]`, and so must be the functions that it calls: only what is
+/// inlined is compiled anew. Nothing is reordered, so the values are those of the plain loop.
+#[inline]
+pub fn vectorized<L: pulp::NullaryFnOnce>(work: L) -> L::Output {
+    pulp::Arch::new().dispatch(work)
+}
+
 /// The values `f(0), …, f(n − 1)`, in order.
 pub fn map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "rayon")]

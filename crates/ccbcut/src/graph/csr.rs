@@ -26,6 +26,19 @@ impl Csr {
         }
     }
 
+    /// The sum of each row, the self-loop first; `self_loops` may be empty.
+    pub(super) fn sum_rows(&self, self_loops: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.offsets.len() - 1];
+        parallel::for_each_chunk(&mut sums, ROW_BLOCK, |block, part| {
+            for (k, sum) in part.iter_mut().enumerate() {
+                let i = block * ROW_BLOCK + k;
+                let own = self_loops.get(i).copied().unwrap_or(0.0);
+                *sum = self.row(i).1.iter().fold(own, |sum, w| sum + w);
+            }
+        });
+        sums
+    }
+
     pub(super) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
         let n = self.offsets.len() - 1;
         let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {

@@ -13,10 +13,12 @@ mod build;
 mod csr;
 pub mod gallery;
 mod laplacian;
+mod pixels;
 mod stencil;
 
 pub use balance::Balance;
 pub use laplacian::Laplacian;
+pub(crate) use pixels::HalfStencil;
 pub use stencil::half_disc;
 
 use crate::{labels::Labels, parallel};
@@ -79,10 +81,9 @@ impl Graph {
 
     /// The same graph with its self-loops dropped (degrees change, cuts do not).
     #[must_use]
-    pub fn without_self_loops(mut self) -> Self {
+    pub fn without_self_loops(self) -> Self {
         if self.has_self_loops() {
-            self.self_loops = Vec::new();
-            self.degrees = self.sum_rows();
+            return Self::from_storage(self.storage, Vec::new());
         }
         self
     }
@@ -184,6 +185,9 @@ impl Graph {
     /// # Complexity
     /// O(n + |E|) time.
     pub fn components(&self) -> Labels {
+        if let Storage::Stencil(stencil) = &self.storage {
+            return pixels::components(stencil);
+        }
         const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
@@ -208,28 +212,15 @@ impl Graph {
     }
 
     fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
-        let mut graph = Self { storage, degrees: Vec::new(), self_loops, n_edges: 0 };
-        graph.n_edges = match &graph.storage {
-            Storage::Sparse(csr) => csr.targets.len() / 2,
-            Storage::Stencil(stencil) => stencil.n_edges(),
-        };
-        graph.degrees = graph.sum_rows();
-        graph
-    }
-
-    fn sum_rows(&self) -> Vec<f64> {
-        let n = match &self.storage {
-            Storage::Sparse(csr) => csr.offsets.len() - 1,
-            Storage::Stencil(stencil) => stencil.height * stencil.width,
-        };
-        let mut degrees = vec![0.0; n];
-        parallel::for_each_chunk(&mut degrees, ROW_BLOCK, |block, part| {
-            for (k, degree) in part.iter_mut().enumerate() {
-                let i = block * ROW_BLOCK + k;
-                *degree = self.self_loop(i);
-                self.for_each_neighbor(i, |_, w| *degree += w);
+        match &storage {
+            Storage::Sparse(csr) => {
+                let (degrees, n_edges) = (csr.sum_rows(&self_loops), csr.targets.len() / 2);
+                Self { storage, degrees, self_loops, n_edges }
             }
-        });
-        degrees
+            Storage::Stencil(stencil) => {
+                let (degrees, n_edges) = pixels::row_sums(stencil);
+                Self { storage, degrees, self_loops, n_edges }
+            }
+        }
     }
 }
