@@ -9,7 +9,7 @@
 pub(super) fn exp_of_negative(x: f32) -> f32 {
     /// Adding it rounds to an integer, which then stands in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
-    const LN_2_HIGH: f32 = 0.693_359_375;
+    const LN_2_HIGH: f32 = 355.0 / 512.0;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
     let x = if x > -104.0 { x } else { -104.0 };
     let rounded = x * std::f32::consts::LOG2_E + ROUND;

@@ -154,9 +154,9 @@ impl<'a> Colors<'a> {
     }
 
     /// Calls `f(k)` for the pairs (p + k, q + k), k < `len`, one end of which does not count.
-    fn for_each_masked(&self, p: usize, q: usize, len: usize, mut f: impl FnMut(usize)) {
+    fn for_each_masked(&self, p: usize, q: usize, len: usize, f: impl FnMut(usize)) {
         if let Some(mask) = self.mask {
-            (0..len).filter(|k| !(mask[p + k] && mask[q + k])).for_each(|k| f(k));
+            (0..len).filter(|k| !(mask[p + k] && mask[q + k])).for_each(f);
         }
     }
 

@@ -272,7 +272,7 @@ impl<T: Entry> Planes<T> {
     fn terms(&self, row: usize, c: usize, terms: &mut Vec<Term>) {
         let (width, w) = (self.width, self.width / 2);
         terms.clear();
-        let half = row * width + if c % 2 == 0 { 0 } else { width.div_ceil(2) };
+        let half = row * width + if c % 2 == 1 { width.div_ceil(2) } else { 0 };
         let scales: [f64; PIXELS] =
             std::array::from_fn(|q| if c + 2 * q < width { self.inverse[half + c / 2 + q] } else { 0.0 });
         for (dr, band) in self.bands.iter() {

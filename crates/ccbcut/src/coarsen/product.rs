@@ -94,7 +94,12 @@ fn spans(bands: &Bands, height: usize, width: usize) -> Vec<(isize, isize)> {
         (span.0.max(least), span.1.min(farthest))
     };
     let rows = (bands.reach + 1).min(height);
-    (0..rows).map(|er| span(er)).map(|s| if s.0 > s.1 { (0, -1) } else { s }).collect()
+    (0..rows).map(span).map(|s| if s.0 > s.1 { (0, -1) } else { s }).collect()
+}
+
+/// Whether entries between a row and the one `er` below it are summed.
+fn is_wanted(height: usize, only_kept: bool, row: usize, er: usize) -> bool {
+    row + er < height && (!only_kept || row % 2 == 1 || er % 2 == 1)
 }
 
 /// Some columns of U around those of a strip.
@@ -120,7 +125,7 @@ impl<T: Entry> Strip<'_, T> {
 
     /// Whether entries between a row and the one `er` below are summed.
     fn is_wanted(&self, row: usize, er: usize) -> bool {
-        row + er < self.planes.height / 2 && !(self.only_kept && row % 2 == 0 && er % 2 == 0)
+        is_wanted(self.planes.height / 2, self.only_kept, row, er)
     }
 
     /// Brings a row of U into the ring.
@@ -193,14 +198,13 @@ impl<T: Entry> WithSimd for SumRow<'_, '_, T> {
         let (stride, n_slots) = (strip.stride(), strip.ring.len());
         let bands = &strip.planes.bands;
         let (only_kept, height) = (strip.only_kept, strip.planes.height / 2);
-        let wanted = |er: usize| self.row + er < height && !(only_kept && self.row % 2 == 0 && er % 2 == 0);
         strip.sums.fill(0.0);
         debug_assert_eq!(strip.sums.len(), strip.n_offsets * STRIP);
         let mut sums = &mut strip.sums[..];
         for (er, &(first, last)) in strip.spans.iter().enumerate() {
             let (here, rest) = sums.split_at_mut((last - first + 1) as usize * STRIP);
             sums = rest;
-            if !wanted(er) {
+            if !is_wanted(height, only_kept, self.row, er) {
                 continue;
             }
             let (own, other) = (&strip.ring[self.row % n_slots], &strip.ring[(self.row + er) % n_slots]);

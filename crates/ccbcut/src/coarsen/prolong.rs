@@ -105,7 +105,7 @@ pub(super) struct Runs {
     n_coarse: usize,
     /// Where the runs of a fine pixel start, and one past the last.
     offsets: Vec<usize>,
-    runs: Vec<Run>,
+    list: Vec<Run>,
     /// Entries, run after run.
     weights: Vec<f64>,
 }
@@ -142,7 +142,7 @@ impl Runs {
         &self,
         fine: usize,
     ) -> impl DoubleEndedIterator<Item = (Range<usize>, &[f64])> + ExactSizeIterator {
-        self.runs[self.offsets[fine]..self.offsets[fine + 1]].iter().map(|run| {
+        self.list[self.offsets[fine]..self.offsets[fine + 1]].iter().map(|run| {
             let (column, len) = (run.column as usize, run.len as usize);
             (column..column + len, &self.weights[run.position..run.position + len])
         })
@@ -176,23 +176,23 @@ impl Runs {
         let mut all = Self {
             n_coarse,
             offsets: Vec::with_capacity(n + 1),
-            runs: Vec::with_capacity(blocks.iter().map(|b| b.runs.len()).sum()),
+            list: Vec::with_capacity(blocks.iter().map(|b| b.runs.len()).sum()),
             weights: Vec::with_capacity(blocks.iter().map(|b| b.weights.len()).sum()),
         };
         for block in blocks {
-            let (first_run, first) = (all.runs.len(), all.weights.len());
+            let (first_run, first) = (all.list.len(), all.weights.len());
             all.offsets.extend(block.starts.iter().map(|start| first_run + start));
-            all.runs.extend(block.runs.iter().map(|r| Run { position: first + r.position, ..*r }));
+            all.list.extend(block.runs.iter().map(|r| Run { position: first + r.position, ..*r }));
             all.weights.extend(block.weights);
         }
-        all.offsets.push(all.runs.len());
+        all.offsets.push(all.list.len());
         all
     }
 
     /// diag(factor) times the matrix.
     pub(super) fn scale_rows(&mut self, factor: &[f64]) {
         for (fine, &f) in factor.iter().enumerate() {
-            let runs = &self.runs[self.offsets[fine]..self.offsets[fine + 1]];
+            let runs = &self.list[self.offsets[fine]..self.offsets[fine + 1]];
             if let (Some(first), Some(last)) = (runs.first(), runs.last()) {
                 let entries = first.position..last.position + last.len as usize;
                 self.weights[entries].iter_mut().for_each(|w| *w *= f);

@@ -185,10 +185,10 @@ impl Graph {
     /// # Complexity
     /// O(n + |E|) time.
     pub fn components(&self) -> Labels {
+        const NONE: u32 = u32::MAX;
         if let Storage::Stencil(stencil) = &self.storage {
             return pixels::components(stencil);
         }
-        const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
         let mut next = 0;
