@@ -35,6 +35,18 @@ fn coarsen(bencher: Bencher<'_, '_>, levels: usize) {
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
+fn prolong_25_columns(bencher: Bencher<'_, '_>) {
+    let pyramid = Hierarchy::build(fine(), HEIGHT, WIDTH, 2, 1).expect("the grid fits");
+    let y = noise(pyramid.coarse_graph().n_vertices() * 25);
+    bencher.bench(|| pyramid.prolong(black_box(&y), 25).expect("the columns fit"));
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn components_of_pixels() {
+    black_box(fine()).components();
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
 fn fine_laplacian(bencher: Bencher<'_, '_>) {
     let graph = fine();
     let x = noise(graph.n_vertices());

@@ -21,17 +21,34 @@ pub fn for_each_chunk<T: Send>(data: &mut [T], chunk: usize, f: impl Fn(usize, &
     data.chunks_mut(chunk).enumerate().for_each(|(block, part)| f(block, part));
 }
 
-/// Calls `f` with each of the items.
-pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Sync + Send) {
+/// The values `f(block, chunk)` for each consecutive chunk of `data` (the last one may be shorter), in order.
+pub fn map_chunks<T: Send, R: Send>(
+    data: &mut [T],
+    chunk: usize,
+    f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
+) -> Vec<R> {
+    let chunk = chunk.max(1);
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
-        if items.len() > 1 {
-            items.into_par_iter().for_each(f);
+        if data.len() > chunk {
+            return data.par_chunks_mut(chunk).enumerate().map(|(block, part)| f(block, part)).collect();
+        }
+    }
+    data.chunks_mut(chunk).enumerate().map(|(block, part)| f(block, part)).collect()
+}
+
+/// Calls `f(index, part)` for each of some parts, which may differ in size.
+pub fn for_each_part<P: Send>(parts: Vec<P>, f: impl Fn(usize, P) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if parts.len() > 1 {
+            parts.into_par_iter().enumerate().for_each(|(index, part)| f(index, part));
             return;
         }
     }
-    items.into_iter().for_each(f);
+    parts.into_iter().enumerate().for_each(|(index, part)| f(index, part));
 }
 
 /// The values `f(0), …, f(n − 1)`, in order.

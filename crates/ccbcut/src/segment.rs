@@ -248,12 +248,7 @@ impl Segmenter {
         let Some(fit) = fit else { return cut(self.partitioner.trivial(n_active), Vec::new()) };
         let columns = fit.embedding.n_components();
         let fine = pyramid.prolong(&coarse.scatter(fit.embedding.as_slice(), columns), columns)?;
-        let rows: Vec<f64> = grid
-            .pixels()
-            .iter()
-            .flat_map(|&p| fine[p as usize * columns..(p as usize + 1) * columns].iter().copied())
-            .collect();
-        let fine = Embedding::new(n_active, columns, rows)?;
+        let fine = Embedding::new(n_active, columns, grid.active_rows(fine, columns))?;
         watch.lap("upsample");
         control.tell(Progress::Stage("rounding"));
         let pi = match self.partitioner.balance {
@@ -357,6 +352,18 @@ impl<'m> Grid<'m> {
 
     fn pixels(&self) -> &[u32] {
         &self.pixels
+    }
+
+    /// The rows of the active pixels, `columns` values each.
+    fn active_rows(&self, rows: Vec<f64>, columns: usize) -> Vec<f64> {
+        if self.pixels.len() == self.height * self.width {
+            return rows;
+        }
+        let mut active = Vec::with_capacity(self.pixels.len() * columns);
+        for &p in &self.pixels {
+            active.extend_from_slice(&rows[p as usize * columns..(p as usize + 1) * columns]);
+        }
+        active
     }
 
     /// The active pixels of the grid after some decimations, as numbers on that grid.

@@ -14,12 +14,13 @@ fn arch() -> Arch {
     *ARCH.get_or_init(Arch::new)
 }
 
-/// Runs a closure, compiled for the widest vector instructions that the machine has.
+/// Runs a closure (or a loop with its data as a type of its own), compiled for the widest vector instructions that the
+/// machine has.
 ///
-/// The closure, and every function it calls in a hot loop, must be inlined: mark them `#[inline(always)]`.
+/// It, and every function it calls in a hot loop, must be inlined: mark them `#[inline(always)]`.
 #[inline]
-pub(crate) fn widest<R>(f: impl FnOnce() -> R) -> R {
-    arch().dispatch(f)
+pub(crate) fn widest<L: pulp::NullaryFnOnce>(work: L) -> L::Output {
+    arch().dispatch(work)
 }
 
 #[cfg(test)]

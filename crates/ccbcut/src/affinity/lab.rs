@@ -7,10 +7,10 @@ use crate::{
         Image,
         color::{WhitePoint, to_lab},
     },
-    parallel,
+    parallel, simd,
 };
 
-use super::{Affinity, Neighborhood, check_mask};
+use super::{Affinity, Neighborhood, check_mask, exp::exp_of_negative};
 
 /// Smallest distance of the released kernel, on colours coded in [0, 1].
 const RELEASED_FLOOR: f32 = 1e-4;
@@ -111,13 +111,13 @@ impl Affinity for LabAffinity {
                 let colors = Colors::new(&to_lab(image, WhitePoint::D65)?, mask);
                 // Clamped, so that a tiny σ leaves 0 · ∞ out of it: equal colours stay tied by 1.
                 let rate = (1.0 / (sigma * sigma)).min(f64::from(f32::MAX)) as f32;
-                colors.graph(offsets, |squared| (-rate * squared).exp())
+                colors.graph(offsets, &GaussianWeight { rate })
             }
             LabKernel::Released { beta } => {
                 let colors = Colors::new(&coded(&to_lab(image, WhitePoint::D50)?)?, mask);
                 let farthest = colors.largest_squared_distance(&offsets).sqrt().max(RELEASED_FLOOR);
                 let rate = beta as f32 / farthest;
-                colors.graph(offsets, |squared| (-rate * squared.sqrt().max(RELEASED_FLOOR)).exp())
+                colors.graph(offsets, &ReleasedWeight { rate })
             }
         }
     }
@@ -147,45 +147,103 @@ impl<'a> Colors<'a> {
         Self { height: image.height(), width: image.width(), planes, mask }
     }
 
-    #[inline]
-    fn squared_distance(&self, p: usize, q: usize) -> f32 {
-        let [l, a, b] = &self.planes;
-        let (dl, da, db) = (l[p] - l[q], a[p] - a[q], b[p] - b[q]);
-        dl * dl + da * da + db * db
+    /// Sets weights from the ‖difference‖² of the pairs (p, q), (p + 1, q + 1), …
+    fn fill<W: Weight>(&self, p: usize, q: usize, weights: &mut [f32], weight: &W) {
+        let planes = self.planes.each_ref().map(|plane| (&plane[p..], &plane[q..]));
+        simd::widest(Fill { planes, weights, weight });
     }
 
-    fn is_tied(&self, p: usize, q: usize) -> bool {
-        self.mask.is_none_or(|mask| mask[p] && mask[q])
+    /// Calls `f(k)` for the pairs (p + k, q + k), k < `len`, one end of which does not count.
+    fn for_each_masked(&self, p: usize, q: usize, len: usize, f: impl FnMut(usize)) {
+        if let Some(mask) = self.mask {
+            (0..len).filter(|k| !(mask[p + k] && mask[q + k])).for_each(f);
+        }
     }
 
     /// The largest ‖difference‖² of two pixels at one of the offsets; 0 where there is no pair.
     fn largest_squared_distance(&self, offsets: &[(usize, isize)]) -> f32 {
         let (height, width) = (self.height, self.width);
         let per_row = parallel::map(height, |r| {
-            let mut largest = 0.0_f32;
-            for &(dr, dc) in offsets.iter().filter(|o| r + o.0 < height) {
-                let first = (-dc).max(0) as usize;
-                let end = width.saturating_sub(dc.max(0) as usize);
-                for c in first..end {
-                    let (p, q) = (r * width + c, (r + dr) * width + c.wrapping_add_signed(dc));
-                    if self.is_tied(p, q) {
-                        largest = largest.max(self.squared_distance(p, q));
-                    }
+            // As many maxima as there are columns, so that none waits for another.
+            let mut largest = vec![0.0_f32; width];
+            let mut squared = vec![0.0_f32; width];
+            for &(dr, dc) in offsets.iter().filter(|o| r + o.0 < height && o.1.unsigned_abs() < width) {
+                let (first, len) = ((-dc).max(0) as usize, width - dc.unsigned_abs());
+                let (p, q) = (r * width + first, (r + dr) * width + first.wrapping_add_signed(dc));
+                self.fill(p, q, &mut squared[..len], &Squared);
+                self.for_each_masked(p, q, len, |k| squared[k] = 0.0);
+                for (largest, &d) in largest.iter_mut().zip(&squared[..len]) {
+                    *largest = if d > *largest { d } else { *largest };
                 }
             }
-            largest
+            largest.into_iter().fold(0.0, f32::max)
         });
         per_row.into_iter().fold(0.0, f32::max)
     }
 
-    fn graph(
-        &self,
-        offsets: Vec<(usize, isize)>,
-        kernel: impl Fn(f32) -> f32 + Sync + Send,
-    ) -> Result<Graph> {
-        Graph::from_stencil(self.height, self.width, offsets, |p, q| {
-            if self.is_tied(p, q) { kernel(self.squared_distance(p, q)) } else { 0.0 }
+    fn graph<W: Weight>(&self, offsets: Vec<(usize, isize)>, weight: &W) -> Result<Graph> {
+        Graph::from_stencil_rows(self.height, self.width, offsets, |p, q, weights| {
+            self.fill(p, q, weights, weight);
+            self.for_each_masked(p, q, weights.len(), |k| weights[k] = 0.0);
         })
+    }
+}
+
+/// What becomes of a squared distance.
+trait Weight: Sync {
+    fn of(&self, squared: f32) -> f32;
+}
+
+struct Squared;
+
+impl Weight for Squared {
+    #[inline(always)]
+    fn of(&self, squared: f32) -> f32 {
+        squared
+    }
+}
+
+struct GaussianWeight {
+    rate: f32,
+}
+
+impl Weight for GaussianWeight {
+    #[inline(always)]
+    fn of(&self, squared: f32) -> f32 {
+        exp_of_negative(-self.rate * squared)
+    }
+}
+
+struct ReleasedWeight {
+    rate: f32,
+}
+
+impl Weight for ReleasedWeight {
+    #[inline(always)]
+    fn of(&self, squared: f32) -> f32 {
+        exp_of_negative(-self.rate * squared.sqrt().max(RELEASED_FLOOR))
+    }
+}
+
+/// The loop of [`Colors::fill`].
+struct Fill<'a, W> {
+    planes: [(&'a [f32], &'a [f32]); 3],
+    weights: &'a mut [f32],
+    weight: &'a W,
+}
+
+impl<W: Weight> pulp::NullaryFnOnce for Fill<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let len = self.weights.len();
+        let [(l, m), (a, b), (c, d)] = self.planes;
+        let (l, m, a, b, c, d) = (&l[..len], &m[..len], &a[..len], &b[..len], &c[..len], &d[..len]);
+        for (k, w) in self.weights.iter_mut().enumerate() {
+            let (x, y, z) = (l[k] - m[k], a[k] - b[k], c[k] - d[k]);
+            *w = self.weight.of(x * x + y * y + z * z);
+        }
     }
 }
 

@@ -1,12 +1,25 @@
 //! One level down: C = A[:, K], d = C1 + 𝜖, B = diag(1/d) C, A′ = CᵀB.
 //!
-//! Column i of C is row i of A, so A′ is gathered one kept pixel at a time: for each fine pixel p tied to i, the
+//! Pixel graphs go through [`product`], along rows of the grid. For any other graph, column i of C is row i of A, and
+//! A′ is gathered one kept pixel at a time: for each fine pixel p tied to i, the
 //! row of p in C is added with the factor c_pi/d_p to a window of sums that starts at i. Only the columns j ≥ i
 //! are summed and then copied across the diagonal, which makes A′ symmetric to the last bit.
 
-use crate::{error::Result, graph::Graph, parallel};
+use std::borrow::Cow;
 
-use super::{Prolongation, check_grid, prolong::NOT_KEPT};
+use crate::{
+    error::Result,
+    graph::{Graph, HalfStencil},
+    parallel,
+};
+
+use super::{
+    Prolongation, check_grid,
+    half::HalfMatrix,
+    planes::{Bands, Entry, Planes},
+    product,
+    prolong::{NOT_KEPT, Runs},
+};
 
 /// 𝜖: keeps rows of zeros from being divided by zero.
 const EPSILON: f64 = f64::EPSILON;
@@ -40,6 +53,63 @@ pub struct Level {
 /// that ties far corners, where reading the windows takes O(n²) time.
 pub fn decimate(graph: &Graph, height: usize, width: usize) -> Result<Level> {
     check_grid(graph, height, width)?;
+    let (next, prolongation) = Matrix::Graph(Cow::Borrowed(graph)).decimated(height, width, false);
+    Ok(Level { height: height / 2, width: width / 2, graph: next.into_graph().into_owned(), prolongation })
+}
+
+/// The weights of one level.
+#[derive(Debug, Clone)]
+pub(super) enum Matrix<'g> {
+    Graph(Cow<'g, Graph>),
+    /// What has been decimated stays in the form that the next level works on.
+    Half(HalfMatrix),
+}
+
+impl<'g> Matrix<'g> {
+    /// One level down, on a grid that fits. With `goes_on` the result is good for decimating it once more, and for
+    /// nothing else.
+    pub(super) fn decimated(&self, height: usize, width: usize, goes_on: bool) -> (Self, Prolongation) {
+        let graph = match self {
+            Self::Half(half) => return by_planes(&half.view(), goes_on),
+            Self::Graph(graph) => graph.as_ref(),
+        };
+        if let Some(half) = graph.half_stencil() {
+            if is_compact(half.offsets) {
+                return by_planes(&half, goes_on);
+            }
+        } else if let Some(half) = HalfMatrix::of_graph(graph, height, width)
+            && is_compact(&half.offsets)
+        {
+            return by_planes(&half.view(), goes_on);
+        }
+        let (next, prolongation) = by_rows(graph, height, width);
+        (Self::Graph(Cow::Owned(next)), prolongation)
+    }
+
+    pub(super) fn into_graph(self) -> Cow<'g, Graph> {
+        match self {
+            Self::Graph(graph) => graph,
+            Self::Half(half) => Cow::Owned(half.into_graph()),
+        }
+    }
+}
+
+/// Whether planes without gaps take little more room than the offsets.
+fn is_compact(offsets: &[(usize, isize)]) -> bool {
+    Bands::new(offsets).n_planes <= 8 * (offsets.len() + 1)
+}
+
+/// Along rows of the grid.
+fn by_planes<'g, T: Entry>(half: &HalfStencil<'_, T>, goes_on: bool) -> (Matrix<'g>, Prolongation)
+where
+    Planes<T>: Into<Prolongation>,
+{
+    let planes = Planes::gather(half);
+    (Matrix::Half(product::product(&planes, goes_on)), planes.into())
+}
+
+/// One kept pixel after the other, for any graph.
+fn by_rows(graph: &Graph, height: usize, width: usize) -> (Graph, Prolongation) {
     let (coarse_height, coarse_width) = (height / 2, width / 2);
     let fine_of: Vec<u32> = (0..coarse_height)
         .flat_map(|r| (0..coarse_width).map(move |c| ((2 * r + 1) * width + 2 * c + 1) as u32))
@@ -48,18 +118,18 @@ pub fn decimate(graph: &Graph, height: usize, width: usize) -> Result<Level> {
     for (i, &p) in fine_of.iter().enumerate() {
         kept[p as usize] = i as u32;
     }
-    let mut columns = Prolongation::columns_of(graph, &kept, fine_of.len());
+    let mut columns = Runs::columns_of(graph, &kept, fine_of.len());
     let inverse: Vec<f64> = parallel::map(height * width, |p| {
         let sum: f64 = columns.runs(p).flat_map(|(_, weights)| weights).sum();
         1.0 / (sum + EPSILON)
     });
-    let coarse = product(graph, &fine_of, &columns, &inverse);
+    let coarse = gathered(graph, &fine_of, &columns, &inverse);
     columns.scale_rows(&inverse);
-    Ok(Level { height: coarse_height, width: coarse_width, graph: coarse, prolongation: columns })
+    (coarse, columns.into())
 }
 
 /// CᵀB = Cᵀ diag(1/d) C.
-fn product(graph: &Graph, fine_of: &[u32], columns: &Prolongation, inverse: &[f64]) -> Graph {
+fn gathered(graph: &Graph, fine_of: &[u32], columns: &Runs, inverse: &[f64]) -> Graph {
     let n = fine_of.len();
     let blocks = parallel::map(n.div_ceil(BLOCK), |b| {
         let mut rows = UpperRows::default();
@@ -92,7 +162,7 @@ struct Window {
 impl Window {
     /// Adds `factor` times row `p` of the matrix.
     #[inline]
-    fn add(&mut self, columns: &Prolongation, p: usize, factor: f64) {
+    fn add(&mut self, columns: &Runs, p: usize, factor: f64) {
         for (kept, weights) in columns.runs(p).rev() {
             if kept.end <= self.first {
                 break;
@@ -280,6 +350,79 @@ mod tests {
         let sparse = decimate(&stencil.induced(&everything), 20, 31).unwrap();
         let level = decimate(&stencil, 20, 31).unwrap();
         assert_eq!(dense(&sparse.graph), dense(&level.graph));
+    }
+
+    /// Both ways down, whatever [`decimate`] would choose.
+    fn assert_ways_agree(graph: &Graph, height: usize, width: usize) {
+        let half = HalfMatrix::of_graph(graph, height, width);
+        let (Matrix::Half(next), up) = (match graph.half_stencil() {
+            Some(half) => by_planes(&half, false),
+            None => by_planes(&half.as_ref().unwrap().view(), false),
+        }) else {
+            panic!("planes give planes")
+        };
+        let (graph, slow_up) = by_rows(graph, height, width);
+        let next = next.into_graph();
+        let (a, b) = (dense(&next), dense(&graph));
+        assert_eq!(next.n_edges(), graph.n_edges(), "{height} × {width}");
+        for (a, b) in a.iter().zip(&b) {
+            assert!((a - b).abs() <= 1e-14 * (1.0 + b), "{height} × {width}: {a} {b}");
+        }
+        assert_eq!((up.n_fine(), up.n_coarse()), (slow_up.n_fine(), slow_up.n_coarse()));
+        assert_eq!(up.n_entries(), slow_up.n_entries());
+        for columns in [1, 3, 4, 8, 13, 16, 17, 31] {
+            let y: Vec<f64> = (0..columns * up.n_coarse()).map(|k| (k as f64 * 0.61).sin()).collect();
+            let (a, b) = (up.apply(&y, columns).unwrap(), slow_up.apply(&y, columns).unwrap());
+            assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-14), "{height} × {width}, {columns}");
+        }
+    }
+
+    #[test]
+    fn planes_and_rows_give_the_same() {
+        // Around the lengths of vectors, of strips and of bands, and radii beyond the image.
+        let shapes = [(1, 1), (1, 9), (9, 1), (2, 2), (3, 2), (2, 3), (5, 31), (4, 32), (3, 33), (7, 79)];
+        let tall = [(6, 80), (5, 81), (4, 83), (59, 4), (60, 5), (62, 6), (3, 163), (64, 85)];
+        for (height, width) in shapes.into_iter().chain(tall) {
+            for radius in [1.0, 1.5, 4.0, 12.0] {
+                let weight = |i: usize, j: usize| ((i * 5 + j * 3) % 7) as f32 / 7.0;
+                let stencil = Graph::from_stencil(height, width, half_disc(radius), weight).unwrap();
+                assert_ways_agree(&stencil, height, width);
+            }
+        }
+    }
+
+    #[test]
+    fn planes_carry_loops_and_64_bits() {
+        for (height, width) in [(2, 2), (7, 9), (12, 41)] {
+            assert_ways_agree(&random_grid(height, width, 0.9, true, 6), height, width);
+        }
+    }
+
+    #[test]
+    fn offsets_with_gaps_are_filled_and_scattered_ones_left_to_the_rows() {
+        let weight = |i: usize, j: usize| 0.5 + ((i + 3 * j) % 5) as f32;
+        let gaps = vec![(0, 2), (1, -3), (1, 4), (4, 0)];
+        let graph = Graph::from_stencil(9, 14, gaps, weight).unwrap();
+        assert_ways_agree(&graph, 9, 14);
+        assert_like_naive(&graph, 9, 14);
+        let scattered = vec![(0, 1), (0, 100)];
+        assert!(!is_compact(&scattered));
+        let graph = Graph::from_stencil(2, 120, scattered, weight).unwrap();
+        assert_like_naive(&graph, 2, 120);
+    }
+
+    #[test]
+    fn what_goes_on_is_enough_for_the_next_level() {
+        let weight = |i: usize, j: usize| 0.1 + ((i * 5 + j * 3) % 7) as f32;
+        for (height, width) in [(4, 4), (13, 90), (70, 22)] {
+            let graph = Graph::from_stencil(height, width, half_disc(3.0), weight).unwrap();
+            let once = decimate(&graph, height, width).unwrap();
+            let twice = decimate(&once.graph, height / 2, width / 2).unwrap();
+            let (next, _) = Matrix::Graph(Cow::Borrowed(&graph)).decimated(height, width, true);
+            let (last, up) = next.decimated(height / 2, width / 2, false);
+            assert_eq!(dense(&last.into_graph()), dense(&twice.graph));
+            assert_eq!(up.n_entries(), twice.prolongation.n_entries());
+        }
     }
 
     #[test]

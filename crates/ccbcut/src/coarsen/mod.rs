@@ -14,10 +14,14 @@
 //! 2014, section 3 (DNCuts).
 
 mod decimate;
+mod half;
+mod planes;
+mod product;
 mod prolong;
 
 use std::borrow::Cow;
 
+use decimate::Matrix;
 pub use decimate::{Level, decimate};
 pub use prolong::Prolongation;
 
@@ -70,23 +74,21 @@ impl<'g> Hierarchy<'g> {
         min_vertices: usize,
     ) -> Result<Self> {
         check_grid(graph, height, width)?;
-        let mut hierarchy = Self {
-            fine_shape: (height, width),
-            coarse_shape: (height, width),
-            prolongations: Vec::new(),
-            coarsest: Cow::Borrowed(graph),
-        };
-        while hierarchy.n_levels() < levels {
-            let (h, w) = hierarchy.coarse_shape;
-            if (h / 2) * (w / 2) < min_vertices.max(1) {
+        let (mut coarse_shape, mut prolongations) = ((height, width), Vec::new());
+        let mut matrix = Matrix::Graph(Cow::Borrowed(graph));
+        while prolongations.len() < levels {
+            let (h, w) = coarse_shape;
+            let is_enough = |(h, w): (usize, usize)| (h / 2) * (w / 2) >= min_vertices.max(1);
+            if !is_enough(coarse_shape) {
                 break;
             }
-            let level = decimate(&hierarchy.coarsest, h, w)?;
-            hierarchy.coarse_shape = (level.height, level.width);
-            hierarchy.prolongations.push(level.prolongation);
-            hierarchy.coarsest = Cow::Owned(level.graph);
+            coarse_shape = (h / 2, w / 2);
+            let goes_on = prolongations.len() + 1 < levels && is_enough(coarse_shape);
+            let (next, prolongation) = matrix.decimated(h, w, goes_on);
+            prolongations.push(prolongation);
+            matrix = next;
         }
-        Ok(hierarchy)
+        Ok(Self { fine_shape: (height, width), coarse_shape, prolongations, coarsest: matrix.into_graph() })
     }
 
     /// The same pyramid with the self-loops of the coarsest graph dropped, as the toolbox released by the paper's

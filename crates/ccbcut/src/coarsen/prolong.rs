@@ -8,6 +8,8 @@ use crate::{
     parallel,
 };
 
+use super::planes::Planes;
+
 /// Fine pixels per block of the parallel loops.
 const BLOCK: usize = 256;
 
@@ -16,15 +18,94 @@ pub(super) const NOT_KEPT: u32 = u32::MAX;
 
 /// The matrix B of one level, fine pixels × kept pixels; rows add up to 1 or, where a pixel has no kept
 /// neighbour, are empty.
+#[derive(Debug, Clone)]
+pub struct Prolongation(Storage);
+
+#[derive(Debug, Clone)]
+enum Storage {
+    Runs(Runs),
+    /// Of a graph whose weights have 32 bits.
+    Planes32(Planes<f32>),
+    Planes64(Planes<f64>),
+}
+
+impl From<Runs> for Prolongation {
+    fn from(runs: Runs) -> Self {
+        Self(Storage::Runs(runs))
+    }
+}
+
+impl From<Planes<f32>> for Prolongation {
+    fn from(planes: Planes<f32>) -> Self {
+        Self(Storage::Planes32(planes))
+    }
+}
+
+impl From<Planes<f64>> for Prolongation {
+    fn from(planes: Planes<f64>) -> Self {
+        Self(Storage::Planes64(planes))
+    }
+}
+
+impl Prolongation {
+    /// How many fine pixels.
+    pub fn n_fine(&self) -> usize {
+        match &self.0 {
+            Storage::Runs(runs) => runs.offsets.len() - 1,
+            Storage::Planes32(planes) => planes.height * planes.width,
+            Storage::Planes64(planes) => planes.height * planes.width,
+        }
+    }
+
+    /// How many kept pixels.
+    pub fn n_coarse(&self) -> usize {
+        let of = |(height, width)| height * width;
+        match &self.0 {
+            Storage::Runs(runs) => runs.n_coarse,
+            Storage::Planes32(planes) => of(planes.coarse_shape()),
+            Storage::Planes64(planes) => of(planes.coarse_shape()),
+        }
+    }
+
+    /// How many entries differ from zero.
+    pub fn n_entries(&self) -> usize {
+        match &self.0 {
+            Storage::Runs(runs) => runs.weights.len(),
+            Storage::Planes32(planes) => planes.n_entries(),
+            Storage::Planes64(planes) => planes.n_entries(),
+        }
+    }
+
+    /// B Y for a matrix of `columns` columns, row-major.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per kept pixel.
+    ///
+    /// # Complexity
+    /// O(entries × columns) time.
+    pub fn apply(&self, y: &[f64], columns: usize) -> Result<Vec<f64>> {
+        let expected = self.n_coarse() * columns;
+        if y.len() != expected {
+            return Err(Error::ShapeMismatch { what: "the coarse vectors", expected, got: y.len() });
+        }
+        Ok(match &self.0 {
+            Storage::Runs(runs) => runs.apply(y, columns),
+            Storage::Planes32(planes) => planes.apply(y, columns),
+            Storage::Planes64(planes) => planes.apply(y, columns),
+        })
+    }
+}
+
+/// B for any graph.
 ///
 /// The kept neighbours of a pixel lie side by side in each row of the coarse grid, so a row is stored as runs of
 /// consecutive columns: one pair of indices a run instead of one index an entry.
 #[derive(Debug, Clone)]
-pub struct Prolongation {
+pub(super) struct Runs {
     n_coarse: usize,
     /// Where the runs of a fine pixel start, and one past the last.
     offsets: Vec<usize>,
-    runs: Vec<Run>,
+    list: Vec<Run>,
     /// Entries, run after run.
     weights: Vec<f64>,
 }
@@ -37,35 +118,9 @@ struct Run {
     position: usize,
 }
 
-impl Prolongation {
-    /// How many fine pixels.
-    pub fn n_fine(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// How many kept pixels.
-    pub fn n_coarse(&self) -> usize {
-        self.n_coarse
-    }
-
-    /// How many entries are stored.
-    pub fn n_entries(&self) -> usize {
-        self.weights.len()
-    }
-
-    /// B Y for a matrix of `columns` columns, row-major.
-    ///
-    /// # Errors
-    /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per kept pixel.
-    ///
-    /// # Complexity
-    /// O(entries × columns) time.
-    pub fn apply(&self, y: &[f64], columns: usize) -> Result<Vec<f64>> {
-        let expected = self.n_coarse * columns;
-        if y.len() != expected {
-            return Err(Error::ShapeMismatch { what: "the coarse vectors", expected, got: y.len() });
-        }
-        let mut fine = vec![0.0; self.n_fine() * columns];
+impl Runs {
+    fn apply(&self, y: &[f64], columns: usize) -> Vec<f64> {
+        let mut fine = vec![0.0; (self.offsets.len() - 1) * columns];
         parallel::for_each_chunk(&mut fine, BLOCK * columns, |block, part| {
             for (k, out) in part.chunks_exact_mut(columns).enumerate() {
                 for (kept, weights) in self.runs(block * BLOCK + k) {
@@ -78,7 +133,7 @@ impl Prolongation {
                 }
             }
         });
-        Ok(fine)
+        fine
     }
 
     /// The runs of a row, from the first column: which kept pixels, with what weights.
@@ -87,7 +142,7 @@ impl Prolongation {
         &self,
         fine: usize,
     ) -> impl DoubleEndedIterator<Item = (Range<usize>, &[f64])> + ExactSizeIterator {
-        self.runs[self.offsets[fine]..self.offsets[fine + 1]].iter().map(|run| {
+        self.list[self.offsets[fine]..self.offsets[fine + 1]].iter().map(|run| {
             let (column, len) = (run.column as usize, run.len as usize);
             (column..column + len, &self.weights[run.position..run.position + len])
         })
@@ -121,23 +176,23 @@ impl Prolongation {
         let mut all = Self {
             n_coarse,
             offsets: Vec::with_capacity(n + 1),
-            runs: Vec::with_capacity(blocks.iter().map(|b| b.runs.len()).sum()),
+            list: Vec::with_capacity(blocks.iter().map(|b| b.runs.len()).sum()),
             weights: Vec::with_capacity(blocks.iter().map(|b| b.weights.len()).sum()),
         };
         for block in blocks {
-            let (first_run, first) = (all.runs.len(), all.weights.len());
+            let (first_run, first) = (all.list.len(), all.weights.len());
             all.offsets.extend(block.starts.iter().map(|start| first_run + start));
-            all.runs.extend(block.runs.iter().map(|r| Run { position: first + r.position, ..*r }));
+            all.list.extend(block.runs.iter().map(|r| Run { position: first + r.position, ..*r }));
             all.weights.extend(block.weights);
         }
-        all.offsets.push(all.runs.len());
+        all.offsets.push(all.list.len());
         all
     }
 
     /// diag(factor) times the matrix.
     pub(super) fn scale_rows(&mut self, factor: &[f64]) {
         for (fine, &f) in factor.iter().enumerate() {
-            let runs = &self.runs[self.offsets[fine]..self.offsets[fine + 1]];
+            let runs = &self.list[self.offsets[fine]..self.offsets[fine + 1]];
             if let (Some(first), Some(last)) = (runs.first(), runs.last()) {
                 let entries = first.position..last.position + last.len as usize;
                 self.weights[entries].iter_mut().for_each(|w| *w *= f);
@@ -146,7 +201,7 @@ impl Prolongation {
     }
 }
 
-/// Some consecutive rows on the way to a [`Prolongation`].
+/// Some consecutive rows on the way to [`Runs`].
 #[derive(Default)]
 struct RowBuilder {
     /// The first run of each row.

@@ -300,6 +300,9 @@ fn sums(graph: &Graph, labels: &Labels, balance: &Balance) -> Result<PartSums> {
 
 /// For each vertex the weight of its edges to other parts.
 fn leaving_weights(graph: &Graph, label: &[u32]) -> Vec<f64> {
+    if let Some(leaving) = graph.leaving_pixels(label) {
+        return leaving;
+    }
     let mut leaving = vec![0.0; label.len()];
     parallel::for_each_chunk(&mut leaving, VERTEX_BLOCK, |block, part| {
         for (k, total) in part.iter_mut().enumerate() {

@@ -5,7 +5,7 @@ use crate::{
     parallel,
 };
 
-use super::{Graph, ROW_BLOCK, Storage, csr::Csr, stencil::Stencil};
+use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
 
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
 const SYMMETRY_TOLERANCE: f64 = 1e-10;
@@ -56,44 +56,6 @@ impl Graph {
         let entries = csr_entries(offsets, columns, weights)?;
         let halves = entries.iter().flat_map(|&(i, j, w)| [(i, j, 0.5 * w), (j, i, 0.5 * w)]);
         Self::from_entries(offsets.len().saturating_sub(1), halves.collect())
-    }
-
-    /// The pixel-neighbourhood graph: `weight(p, q)` for each pixel p and each pixel q at a forward offset of it.
-    ///
-    /// Pixels are numbered row by row; `offsets` are those of [`half_disc`](super::half_disc) or any other list
-    /// of forward offsets in raster order. A weight of zero means no edge. The weights are stored in 32 bits.
-    ///
-    /// # Errors
-    /// [`Error::InvalidWeight`] for a weight that is negative or not finite, [`Error::TooLarge`] for too many
-    /// pixels.
-    pub fn from_stencil(
-        height: usize,
-        width: usize,
-        offsets: Vec<(usize, isize)>,
-        weight: impl Fn(usize, usize) -> f32 + Sync + Send,
-    ) -> Result<Self> {
-        check_vertex_count(height.saturating_mul(width))?;
-        let mut stencil = Stencil { height, width, offsets, weights: Vec::new() };
-        let per_row = stencil.offsets.len() * width;
-        let mut weights = vec![0.0_f32; per_row * height];
-        parallel::for_each_chunk(&mut weights, per_row, |row, part| {
-            for (o, &(dr, dc)) in stencil.offsets.iter().enumerate() {
-                if row + dr < height {
-                    for c in stencil.columns(dc) {
-                        let j = (row + dr) * width + c.wrapping_add_signed(dc);
-                        part[o * width + c] = weight(row * width + c, j);
-                    }
-                }
-            }
-        });
-        if let Some(bad) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
-            let (row, o, c) = (bad / per_row, bad % per_row / width, bad % width);
-            let (dr, dc) = stencil.offsets[o];
-            let col = (row + dr) * width + c.wrapping_add_signed(dc);
-            return Err(Error::InvalidWeight { row: row * width + c, col, weight: f64::from(weights[bad]) });
-        }
-        stencil.weights = weights;
-        Ok(Self::from_storage(Storage::Stencil(stencil), Vec::new()))
     }
 
     /// The subgraph on some vertices (distinct, in the order given), always in compressed rows.
@@ -271,7 +233,7 @@ fn csr_entries(offsets: &[usize], columns: &[u32], weights: &[f64]) -> Result<Ve
     Ok(entries)
 }
 
-fn check_vertex_count(n: usize) -> Result<()> {
+pub(super) fn check_vertex_count(n: usize) -> Result<()> {
     let limit = u32::MAX as usize - 1;
     if n > limit {
         return Err(Error::TooLarge { what: "the number of vertices", requested: n, limit });

@@ -54,6 +54,18 @@ impl Csr {
         }
     }
 
+    /// The sum of each row, the self-loop added last; `self_loops` may be empty.
+    pub(super) fn sum_rows(&self, self_loops: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.n_rows()];
+        parallel::for_each_chunk(&mut sums, ROW_BLOCK, |block, part| {
+            for (k, sum) in part.iter_mut().enumerate() {
+                let i = block * ROW_BLOCK + k;
+                *sum = crate::linalg::sum(self.row(i).1) + self_loops.get(i).copied().unwrap_or(0.0);
+            }
+        });
+        sums
+    }
+
     pub(super) fn n_rows(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -110,7 +122,7 @@ impl Csr {
             pieces.push((first..end, piece));
             rest = behind;
         }
-        parallel::for_each(pieces, |(rows, piece)| {
+        parallel::for_each_part(pieces, |_, (rows, piece)| {
             let start = self.offsets[rows.start];
             for i in rows {
                 let row = &mut piece[self.offsets[i] - start..self.offsets[i + 1] - start];

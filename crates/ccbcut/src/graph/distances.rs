@@ -113,7 +113,7 @@ fn by_rows(csr: &Csr, f: impl Fn(usize, &mut [f64]) + Sync + Send) -> Vec<f64> {
         pieces.push((first..end, piece));
         rest = behind;
     }
-    parallel::for_each(pieces, |(rows, mut piece)| {
+    parallel::for_each_part(pieces, |_, (rows, mut piece)| {
         simd::widest(
             #[inline(always)]
             || {

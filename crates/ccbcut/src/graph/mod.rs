@@ -14,10 +14,12 @@ mod csr;
 pub(crate) mod distances;
 pub mod gallery;
 mod laplacian;
+mod pixels;
 mod stencil;
 
 pub use balance::Balance;
 pub use laplacian::Laplacian;
+pub(crate) use pixels::HalfStencil;
 pub use stencil::half_disc;
 
 use std::sync::OnceLock;
@@ -70,7 +72,10 @@ impl Graph {
 
     /// d: the row sums of the weight matrix, self-loops counted once.
     pub fn degrees(&self) -> &[f64] {
-        self.degrees.get_or_init(|| self.sum_rows())
+        self.degrees.get_or_init(|| match &self.storage {
+            Storage::Sparse(csr) => csr.sum_rows(&self.self_loops),
+            Storage::Stencil(stencil) => pixels::row_sums(stencil).0,
+        })
     }
 
     /// The weight of the self-loop at a vertex.
@@ -85,10 +90,9 @@ impl Graph {
 
     /// The same graph with its self-loops dropped (degrees change, cuts do not).
     #[must_use]
-    pub fn without_self_loops(mut self) -> Self {
+    pub fn without_self_loops(self) -> Self {
         if self.has_self_loops() {
-            self.self_loops = Vec::new();
-            self.degrees = OnceLock::new();
+            return Self::from_storage(self.storage, Vec::new());
         }
         self
     }
@@ -207,6 +211,9 @@ impl Graph {
     /// O(n + |E|) time.
     pub fn components(&self) -> Labels {
         const NONE: u32 = u32::MAX;
+        if let Storage::Stencil(stencil) = &self.storage {
+            return pixels::components(stencil);
+        }
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
         let mut next = 0;
@@ -301,25 +308,15 @@ impl Graph {
     }
 
     fn from_storage(storage: Storage, self_loops: Vec<f64>) -> Self {
-        let n_edges = match &storage {
-            Storage::Sparse(csr) => csr.targets.len() / 2,
-            Storage::Stencil(stencil) => stencil.n_edges(),
-        };
-        Self { storage, degrees: OnceLock::new(), self_loops, n_edges }
-    }
-
-    fn sum_rows(&self) -> Vec<f64> {
-        let mut degrees = vec![0.0; self.n_vertices()];
-        parallel::for_each_chunk(&mut degrees, ROW_BLOCK, |block, part| {
-            for (k, degree) in part.iter_mut().enumerate() {
-                let i = block * ROW_BLOCK + k;
-                *degree = self.self_loop(i);
-                match &self.storage {
-                    Storage::Sparse(csr) => *degree += crate::linalg::sum(csr.row(i).1),
-                    Storage::Stencil(stencil) => stencil.for_each_neighbor(i, &mut |_, w| *degree += w),
-                }
+        match storage {
+            Storage::Sparse(csr) => {
+                let n_edges = csr.targets.len() / 2;
+                Self { storage: Storage::Sparse(csr), degrees: OnceLock::new(), self_loops, n_edges }
             }
-        });
-        degrees
+            Storage::Stencil(stencil) => {
+                let (degrees, n_edges) = pixels::row_sums(&stencil);
+                Self { storage: Storage::Stencil(stencil), degrees: degrees.into(), self_loops, n_edges }
+            }
+        }
     }
 }

@@ -41,10 +41,6 @@ impl Stencil {
         (row * self.offsets.len() + offset) * self.width + column
     }
 
-    pub(super) fn n_edges(&self) -> usize {
-        self.weights.iter().filter(|&&w| w > 0.0).count()
-    }
-
     #[inline]
     pub(super) fn for_each_neighbor(&self, vertex: usize, f: &mut impl FnMut(usize, f64)) {
         let (r, c) = (vertex / self.width, vertex % self.width);

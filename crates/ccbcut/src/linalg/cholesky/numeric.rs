@@ -175,7 +175,7 @@ impl<'a, T: Scalar> Front<'a, T> {
             first += count;
         }
         let block = self.block;
-        parallel::for_each(strips, |(first, mut strip)| {
+        parallel::for_each_part(strips, |_, (first, mut strip)| {
             for piece in &direct {
                 add_piece(&mut strip, first, piece, block, symbolic, blocks);
             }

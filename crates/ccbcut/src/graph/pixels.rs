@@ -1,0 +1,383 @@
+//! Pixel graphs: building the stencil, and the passes over all its edges that run along rows of the image.
+//!
+//! Work is cut into bands of rows. A band adds to its own rows and to those its offsets reach below it, in a buffer
+//! of its own; the buffers are added up in the order of the bands.
+
+use crate::{
+    error::{Error, Result},
+    labels::Labels,
+    parallel, simd,
+};
+
+use super::{
+    Graph, Storage,
+    build::check_vertex_count,
+    stencil::{Offsets, Stencil},
+};
+
+/// Rows of the image in a band.
+const BAND: usize = 16;
+
+/// The stored half of a pixel graph: `weights[(row * offsets.len() + offset) * width + column]`, zero where there is
+/// no edge.
+#[derive(Debug, Clone, Copy)]
+pub struct HalfStencil<'a, T> {
+    pub height: usize,
+    pub width: usize,
+    /// Forward offsets (rows down, columns right), in raster order.
+    pub offsets: &'a [(usize, isize)],
+    pub weights: &'a [T],
+}
+
+impl Graph {
+    /// The pixel-neighbourhood graph: `weight(p, q)` for each pixel p and each pixel q at a forward offset of it.
+    ///
+    /// Pixels are numbered row by row; `offsets` are those of [`half_disc`](super::half_disc) or any other list
+    /// of forward offsets in raster order. A weight of zero means no edge. The weights are stored in 32 bits.
+    ///
+    /// # Errors
+    /// [`Error::InvalidWeight`] for a weight that is negative or not finite, [`Error::TooLarge`] for too many
+    /// pixels.
+    pub fn from_stencil(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        weight: impl Fn(usize, usize) -> f32 + Sync + Send,
+    ) -> Result<Self> {
+        Self::from_stencil_rows(height, width, offsets, |p, q, weights| {
+            weights.iter_mut().enumerate().for_each(|(k, w)| *w = weight(p + k, q + k));
+        })
+    }
+
+    /// As [`Graph::from_stencil`], many pairs at a time: `fill(p, q, weights)` sets the weights of the pairs
+    /// (p, q), (p + 1, q + 1), …, all in one row of the image and at the same offset.
+    ///
+    /// # Errors
+    /// As [`Graph::from_stencil`].
+    pub fn from_stencil_rows(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send,
+    ) -> Result<Self> {
+        check_vertex_count(height.saturating_mul(width))?;
+        let mut stencil = Stencil { height, width, offsets, weights: Vec::new() };
+        let per_row = stencil.offsets.len() * width;
+        let mut weights = vec![0.0_f32; per_row * height];
+        let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
+            let mut sums = BandSums::new(&stencil, band * BAND);
+            for (k, weights) in part.chunks_exact_mut(per_row).enumerate() {
+                let row = band * BAND + k;
+                for (weights, &(dr, dc)) in weights.chunks_exact_mut(width).zip(&stencil.offsets) {
+                    let columns = stencil.columns(dc);
+                    if row + dr < height && !columns.is_empty() {
+                        let (p, q) = (row * width + columns.start, (row + dr) * width + columns.start);
+                        fill(p, q.wrapping_add_signed(dc), &mut weights[columns]);
+                    }
+                }
+                sums.add_row(&stencil, row, weights);
+            }
+            sums
+        });
+        if bands.iter().any(|band| band.is_invalid)
+            && let Some(bad) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0))
+        {
+            let (row, o, c) = (bad / per_row, bad % per_row / width, bad % width);
+            let (dr, dc) = stencil.offsets[o];
+            let col = (row + dr) * width + c.wrapping_add_signed(dc);
+            return Err(Error::InvalidWeight { row: row * width + c, col, weight: f64::from(weights[bad]) });
+        }
+        stencil.weights = weights;
+        let (degrees, n_edges) = added_up(&stencil, &bands);
+        let (storage, degrees) = (Storage::Stencil(stencil), degrees.into());
+        Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges })
+    }
+
+    /// The stored half of a pixel graph; `None` for compressed rows.
+    pub(crate) fn half_stencil(&self) -> Option<HalfStencil<'_, f32>> {
+        let Storage::Stencil(stencil) = &self.storage else { return None };
+        let Stencil { height, width, offsets, weights } = stencil;
+        Some(HalfStencil { height: *height, width: *width, offsets, weights })
+    }
+
+    /// For each pixel the weight of its edges to pixels with another label; `None` for compressed rows.
+    pub(crate) fn leaving_pixels(&self, labels: &[u32]) -> Option<Vec<f64>> {
+        let Storage::Stencil(stencil) = &self.storage else { return None };
+        Some(leaving_weights(stencil, labels))
+    }
+}
+
+/// Degrees and the number of edges.
+pub(super) fn row_sums(stencil: &Stencil) -> (Vec<f64>, usize) {
+    let per_row = stencil.offsets.len() * stencil.width;
+    if per_row == 0 {
+        return (vec![0.0; stencil.height * stencil.width], 0);
+    }
+    let bands = parallel::map(stencil.height.div_ceil(BAND), |band| {
+        let mut sums = BandSums::new(stencil, band * BAND);
+        for row in band * BAND..((band + 1) * BAND).min(stencil.height) {
+            sums.add_row(stencil, row, &stencil.weights[row * per_row..(row + 1) * per_row]);
+        }
+        sums
+    });
+    added_up(stencil, &bands)
+}
+
+/// What one band of rows adds to the degrees.
+struct BandSums {
+    first: usize,
+    /// From the first row of the band to the last that its offsets reach.
+    degrees: Vec<f64>,
+    n_edges: usize,
+    /// Whether a weight is negative or not finite.
+    is_invalid: bool,
+}
+
+impl BandSums {
+    fn new(stencil: &Stencil, first: usize) -> Self {
+        let rows = BAND + reach(&stencil.offsets);
+        let degrees = vec![0.0; rows.min(stencil.height - first) * stencil.width];
+        Self { first, degrees, n_edges: 0, is_invalid: false }
+    }
+
+    fn add_row(&mut self, stencil: &Stencil, row: usize, weights: &[f32]) {
+        let width = stencil.width;
+        let mut own = vec![0.0_f64; width];
+        let degrees = &mut self.degrees[(row - self.first) * width..];
+        for (weights, &(dr, dc)) in weights.chunks_exact(width).zip(&stencil.offsets) {
+            let columns = stencil.columns(dc);
+            if row + dr >= stencil.height || columns.is_empty() {
+                continue;
+            }
+            let there = &mut degrees[dr * width..][columns.start.wrapping_add_signed(dc)..][..columns.len()];
+            let weights = &weights[columns.clone()];
+            let (n_edges, is_invalid) = simd::widest(AddWeights { weights, own: &mut own[columns], there });
+            self.n_edges += n_edges;
+            self.is_invalid |= is_invalid;
+        }
+        degrees.iter_mut().zip(&own).for_each(|(sum, w)| *sum += w);
+    }
+}
+
+/// Adds weights at both ends of their edges; how many are positive, and whether one is negative or not finite.
+struct AddWeights<'a> {
+    weights: &'a [f32],
+    own: &'a mut [f64],
+    there: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for AddWeights<'_> {
+    type Output = (usize, bool);
+
+    #[inline(always)]
+    fn call(self) -> (usize, bool) {
+        let (mut n_edges, mut invalid) = (0_u32, 0_u32);
+        for ((&w, own), there) in self.weights.iter().zip(self.own).zip(self.there) {
+            n_edges += u32::from(w > 0.0);
+            // Above the bits of the largest number come those of infinity, NaN and all negative numbers.
+            invalid |= u32::from(w.to_bits() > f32::MAX.to_bits());
+            *own += f64::from(w);
+            *there += f64::from(w);
+        }
+        (n_edges as usize, invalid != 0)
+    }
+}
+
+fn added_up(stencil: &Stencil, bands: &[BandSums]) -> (Vec<f64>, usize) {
+    let mut degrees = vec![0.0; stencil.height * stencil.width];
+    for band in bands {
+        let here = &mut degrees[band.first * stencil.width..];
+        here.iter_mut().zip(&band.degrees).for_each(|(sum, w)| *sum += w);
+    }
+    (degrees, bands.iter().map(|band| band.n_edges).sum())
+}
+
+/// How many rows down the offsets lead at most.
+fn reach(offsets: &Offsets) -> usize {
+    offsets.last().map_or(0, |o| o.0)
+}
+
+/// For each vertex the weight of its edges to vertices with another label.
+fn leaving_weights(stencil: &Stencil, labels: &[u32]) -> Vec<f64> {
+    let (height, width) = (stencil.height, stencil.width);
+    let per_row = stencil.offsets.len() * width;
+    let rows = BAND + reach(&stencil.offsets);
+    let bands = parallel::map(height.div_ceil(BAND), |band| {
+        let first = band * BAND;
+        let mut leaving = vec![0.0; rows.min(height - first) * width];
+        for row in first..(first + BAND).min(height) {
+            for (o, &(dr, dc)) in stencil.offsets.iter().enumerate().filter(|(_, o)| row + o.0 < height) {
+                let columns = stencil.columns(dc);
+                if columns.is_empty() {
+                    continue;
+                }
+                let (here, there) = (row * width + columns.start, (row + dr) * width);
+                let there = there + columns.start.wrapping_add_signed(dc);
+                let weights = &stencil.weights[row * per_row + o * width..][columns.clone()];
+                let (own, others) = (&labels[here..][..columns.len()], &labels[there..][..columns.len()]);
+                let at = [here - first * width, there - first * width];
+                simd::widest(AddLeaving { own, others, weights, leaving: &mut leaving, at });
+            }
+        }
+        leaving
+    });
+    let mut leaving = vec![0.0; height * width];
+    for (band, part) in bands.iter().enumerate() {
+        let here = &mut leaving[band * BAND * width..];
+        here.iter_mut().zip(part).for_each(|(sum, w)| *sum += w);
+    }
+    leaving
+}
+
+/// Adds each weight between different labels at both its ends.
+struct AddLeaving<'a> {
+    own: &'a [u32],
+    others: &'a [u32],
+    weights: &'a [f32],
+    leaving: &'a mut [f64],
+    /// Where in `leaving` either row begins.
+    at: [usize; 2],
+}
+
+impl pulp::NullaryFnOnce for AddLeaving<'_> {
+    type Output = ();
+
+    /// Most stretches of a row have no such edge and are passed over by comparing the labels alone.
+    #[inline(always)]
+    fn call(self) {
+        const STRETCH: usize = 32;
+        let stretches = self.own.chunks(STRETCH).zip(self.others.chunks(STRETCH));
+        for (s, ((own, others), weights)) in stretches.zip(self.weights.chunks(STRETCH)).enumerate() {
+            let mut differs = 0;
+            for (a, b) in own.iter().zip(others) {
+                differs |= a ^ b;
+            }
+            if differs == 0 {
+                continue;
+            }
+            let mut cut = [0.0_f64; STRETCH];
+            for ((cut, &w), (a, b)) in cut.iter_mut().zip(weights).zip(own.iter().zip(others)) {
+                *cut = if a == b { 0.0 } else { f64::from(w) };
+            }
+            for at in self.at {
+                let sums = &mut self.leaving[at + s * STRETCH..][..own.len()];
+                sums.iter_mut().zip(&cut).for_each(|(sum, w)| *sum += w);
+            }
+        }
+    }
+}
+
+/// The connected components of a pixel graph.
+///
+/// One offset after the other, near ones first, joins what is not yet one; the roots are written out after each, so
+/// that the next sees at a glance where two pixels are joined already. Nearly always the nearest neighbours suffice.
+pub(super) fn components(stencil: &Stencil) -> Labels {
+    let (height, width) = (stencil.height, stencil.width);
+    let mut roots: Vec<u32> = (0..(height * width) as u32).collect();
+    let mut n_components = roots.len();
+    let mut order: Vec<usize> = (0..stencil.offsets.len()).collect();
+    order.sort_by_key(|&o| stencil.offsets[o].0 + stencil.offsets[o].1.unsigned_abs());
+    for o in order {
+        if n_components <= 1 {
+            break;
+        }
+        let (dr, dc) = stencil.offsets[o];
+        let columns = stencil.columns(dc);
+        let before = n_components;
+        for row in 0..height.saturating_sub(dr) {
+            let weights = &stencil.weights[stencil.index(row, o, 0)..][..width];
+            for c in columns.clone() {
+                let (p, q) = (row * width + c, (row + dr) * width + c.wrapping_add_signed(dc));
+                if weights[c] > 0.0 && roots[p] != roots[q] {
+                    let (a, b) = (find(&mut roots, p as u32), find(&mut roots, q as u32));
+                    if a != b {
+                        roots[a.max(b) as usize] = a.min(b);
+                        n_components -= 1;
+                    }
+                }
+            }
+        }
+        if n_components < before {
+            // A root is the smallest of its pixels, so one pass in order reaches it.
+            (0..roots.len()).for_each(|p| roots[p] = roots[roots[p] as usize]);
+        }
+    }
+    Labels::from_raw(&roots)
+}
+
+/// The root of a pixel, with the path to it halved.
+fn find(roots: &mut [u32], mut p: u32) -> u32 {
+    while roots[p as usize] != p {
+        let above = roots[roots[p as usize] as usize];
+        roots[p as usize] = above;
+        p = above;
+    }
+    p
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::half_disc;
+
+    /// Shapes around the lengths of vectors and bands, radii beyond the image, weights of which many are zero.
+    fn graphs() -> Vec<Graph> {
+        let mut graphs = Vec::new();
+        for (height, width) in [(1, 1), (1, 7), (9, 1), (2, 2), (16, 8), (17, 9), (33, 31), (5, 33), (40, 65)]
+        {
+            for (radius, modulus) in [(1.0, 2), (2.5, 3), (4.0, 9), (70.0, 5)] {
+                if radius < 10.0 || height * width < 100 {
+                    let weight = |i: usize, j: usize| ((i * 7 + j * 3) % modulus) as f32 / 3.0;
+                    graphs.push(Graph::from_stencil(height, width, half_disc(radius), weight).unwrap());
+                }
+            }
+        }
+        graphs
+    }
+
+    #[test]
+    fn degrees_and_edges_are_those_of_a_walk_over_the_neighbors() {
+        for graph in graphs() {
+            let mut degrees = vec![0.0; graph.n_vertices()];
+            let mut n_edges = 0;
+            for i in 0..graph.n_vertices() {
+                graph.for_each_neighbor(i, |j, w| {
+                    degrees[i] += w;
+                    n_edges += usize::from(j > i);
+                });
+            }
+            assert_eq!(graph.n_edges(), n_edges);
+            assert!(degrees.iter().zip(graph.degrees()).all(|(a, b)| (a - b).abs() <= 1e-13 * a));
+            let Storage::Stencil(stencil) = &graph.storage else { panic!("a stencil") };
+            assert_eq!(row_sums(stencil), (graph.degrees().to_vec(), n_edges));
+        }
+    }
+
+    #[test]
+    fn components_and_leaving_weights_are_those_of_compressed_rows() {
+        for graph in graphs() {
+            let n = graph.n_vertices();
+            let sparse = graph.induced(&(0..n as u32).collect::<Vec<_>>());
+            assert_eq!(graph.components(), sparse.components());
+            for period in [1, 3, 40, 1000] {
+                let labels: Vec<u32> = (0..n as u32).map(|p| p / period % 5).collect();
+                let leaving = graph.leaving_pixels(&labels).unwrap();
+                for (i, leaving) in leaving.iter().enumerate() {
+                    let mut want = 0.0;
+                    sparse.for_each_neighbor(i, |j, w| want += if labels[i] == labels[j] { 0.0 } else { w });
+                    assert!((leaving - want).abs() <= 1e-13 * want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_weight_is_named_wherever_it_is() {
+        for bad in [-1.0, f32::NAN, f32::INFINITY, -f32::MIN_POSITIVE] {
+            let weight = |i: usize, j: usize| if (i, j) == (300, 309) { bad } else { 1.0 };
+            let error = Graph::from_stencil(40, 9, half_disc(1.0), weight).unwrap_err();
+            assert!(matches!(error, Error::InvalidWeight { row: 300, col: 309, .. }), "{error}");
+        }
+        assert!(Graph::from_stencil(2, 2, half_disc(1.0), |_, _| -0.0).is_ok());
+    }
+}
