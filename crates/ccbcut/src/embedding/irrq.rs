@@ -73,7 +73,10 @@ impl Irrq {
                 trace.kappa = self.resolve_kappa(graph, &y)?;
             }
             let distances = y.distances(graph);
-            epsilon = self.shrink(epsilon, n, &distances, graph, &y, is_first, &mut trace);
+            if is_first {
+                trace.epsilon_floor = self.floor(&distances, graph, &y);
+            }
+            epsilon = self.shrink(epsilon, n, &distances, is_first, &trace);
             trace.iterations.push(Iteration {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
@@ -135,34 +138,37 @@ impl Irrq {
         Ok(kappa::resolve(self.kappa, self.variant, graph.n_edges(), cut))
     }
 
+    /// What ε does not fall below, found in the first sweep.
+    fn floor(&self, distances: &Distances<'_>, graph: &Graph, y: &Embedding) -> f64 {
+        if self.floor_decades <= 0.0 || self.tau >= 2.0 || self.variant == Variant::Released {
+            return 0.0;
+        }
+        let largest = reweight::differences(distances, self.variant).into_iter().fold(0.0, f64::max);
+        let span = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+        // Differences below the rounding of the coordinates themselves are noise.
+        span.max(reweight::rounding_of_differences(graph, y, self.variant))
+    }
+
     /// Step (b).
     fn shrink(
         &self,
         epsilon: f64,
         n: f64,
         distances: &Distances<'_>,
-        graph: &Graph,
-        y: &Embedding,
         is_first: bool,
-        trace: &mut Trace,
+        trace: &Trace,
     ) -> f64 {
-        let r = reweight::differences(distances, self.variant);
+        let nth = || {
+            let r = reweight::differences(distances, self.variant);
+            reweight::nth_largest(&r, trace.kappa, self.variant)
+        };
         if self.variant == Variant::Released {
             // The toolbox solves τ = 2 first and reweights once with ε = 1.
             let solves_plain = is_first && self.start == Start::Unit;
-            return if solves_plain {
-                epsilon
-            } else {
-                epsilon.min(reweight::nth_largest(&r, trace.kappa, self.variant))
-            };
+            return if solves_plain { epsilon } else { epsilon.min(nth()) };
         }
-        if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
-            let largest = r.iter().copied().fold(0.0, f64::max);
-            let span = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
-            // Differences below the rounding of the coordinates themselves are noise.
-            trace.epsilon_floor = span.max(reweight::rounding_of_differences(graph, y, self.variant));
-        }
-        let shrunk = reweight::nth_largest(&r, trace.kappa, self.variant) / n;
+        // At τ = 2 every difference may be large, and ε vanishes.
+        let shrunk = if self.tau == 2.0 { 0.0 } else { nth() / n };
         epsilon.min(shrunk.max(trace.epsilon_floor))
     }
 

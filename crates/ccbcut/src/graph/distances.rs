@@ -1,5 +1,7 @@
 //! Squared distances between the ends of the edges: every quantity of a sweep is a function of these and the weights.
 
+use std::ops::Range;
+
 use crate::{parallel, simd};
 
 use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
@@ -40,10 +42,7 @@ impl<'a> Distances<'a> {
     pub(crate) fn sum(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> f64 {
         match &self.graph.storage {
             Storage::Sparse(csr) => parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
-                simd::widest(
-                    #[inline(always)]
-                    || sum_rows(csr, &self.stored, rows, &f),
-                )
+                simd::widest(SumRows { csr, distances: &self.stored, rows, f: &f })
             }),
             Storage::Stencil(_) => self.graph.sum_edges(|i, j, w| f(w, self.between(i, j))),
         }
@@ -71,38 +70,74 @@ impl<'a> Distances<'a> {
     }
 }
 
-#[inline(always)]
-fn sum_rows(csr: &Csr, distances: &[f64], rows: std::ops::Range<usize>, f: &impl Fn(f64, f64) -> f64) -> f64 {
-    let halves = csr.halves();
-    let mut total = 0.0;
-    for i in rows {
-        let weights = &csr.weights[csr.upper(i)];
-        let distances = &distances[halves.first[i]..halves.first[i + 1]];
-        let (ws, ds) = (weights.chunks_exact(LANES), distances.chunks_exact(LANES));
-        let tail = ws.remainder().iter().zip(ds.remainder()).map(|(&w, &d)| f(w, d)).sum::<f64>();
-        let mut sums = [0.0; LANES];
-        for (w, d) in ws.zip(ds) {
-            for l in 0..LANES {
-                sums[l] += f(w[l], d[l]);
+/// Σ f(w, ‖Δ‖²) over the edges of some rows.
+struct SumRows<'a, F> {
+    csr: &'a Csr,
+    distances: &'a [f64],
+    rows: Range<usize>,
+    f: &'a F,
+}
+
+impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for SumRows<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let halves = self.csr.halves();
+        let mut total = 0.0;
+        for i in self.rows {
+            let weights = &self.csr.weights[halves.middle[i]..self.csr.offsets[i + 1]];
+            let distances = &self.distances[halves.first[i]..halves.first[i + 1]];
+            let (ws, ds) = (weights.chunks_exact(LANES), distances.chunks_exact(LANES));
+            let mut tail = 0.0;
+            for (&w, &d) in ws.remainder().iter().zip(ds.remainder()) {
+                tail += (self.f)(w, d);
             }
+            let mut sums = [0.0; LANES];
+            for (w, d) in ws.zip(ds) {
+                for l in 0..LANES {
+                    sums[l] += (self.f)(w[l], d[l]);
+                }
+            }
+            total += sums.iter().sum::<f64>() + tail;
         }
-        total += sums.iter().sum::<f64>() + tail;
+        total
     }
-    total
 }
 
 fn map_edges(csr: &Csr, distances: &[f64], f: &(impl Fn(f64, f64) -> f64 + Sync + Send)) -> Vec<f64> {
-    by_rows(csr, |i, out| {
-        let first = csr.halves().first[i];
-        let weights = &csr.weights[csr.upper(i)];
-        for ((out, &w), &d) in out.iter_mut().zip(weights).zip(&distances[first..]) {
-            *out = f(w, d);
-        }
-    })
+    by_rows(csr, |rows, out| simd::widest(MapRows { csr, distances, rows, f, out }))
 }
 
-/// One number per edge, written row by row.
-fn by_rows(csr: &Csr, f: impl Fn(usize, &mut [f64]) + Sync + Send) -> Vec<f64> {
+/// f(w, ‖Δ‖²) for the edges of some rows.
+struct MapRows<'a, F> {
+    csr: &'a Csr,
+    distances: &'a [f64],
+    rows: Range<usize>,
+    f: &'a F,
+    out: &'a mut [f64],
+}
+
+impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for MapRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let halves = self.csr.halves();
+        let start = halves.first[self.rows.start];
+        for i in self.rows {
+            let edges = halves.first[i]..halves.first[i + 1];
+            let weights = &self.csr.weights[halves.middle[i]..self.csr.offsets[i + 1]];
+            let out = &mut self.out[edges.start - start..edges.end - start];
+            for ((out, &w), &d) in out.iter_mut().zip(weights).zip(&self.distances[edges]) {
+                *out = (self.f)(w, d);
+            }
+        }
+    }
+}
+
+/// One number per edge, written by blocks of rows.
+fn by_rows(csr: &Csr, f: impl Fn(Range<usize>, &mut [f64]) + Sync + Send) -> Vec<f64> {
     let (halves, n) = (csr.halves(), csr.n_rows());
     let mut all = vec![0.0; csr.targets.len() / 2];
     let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
@@ -113,29 +148,13 @@ fn by_rows(csr: &Csr, f: impl Fn(usize, &mut [f64]) + Sync + Send) -> Vec<f64> {
         pieces.push((first..end, piece));
         rest = behind;
     }
-    parallel::for_each_part(pieces, |_, (rows, mut piece)| {
-        simd::widest(
-            #[inline(always)]
-            || {
-                for i in rows {
-                    let (row, behind) = piece.split_at_mut(halves.first[i + 1] - halves.first[i]);
-                    f(i, row);
-                    piece = behind;
-                }
-            },
-        );
-    });
+    parallel::for_each_part(pieces, |_, (rows, piece)| f(rows, piece));
     all
 }
 
 fn squared(csr: &Csr, rows: &[f64], n_columns: usize) -> Vec<f64> {
     if n_columns == 1 {
-        return by_rows(csr, |i, out| {
-            for (out, &j) in out.iter_mut().zip(&csr.targets[csr.upper(i)]) {
-                let difference = rows[i] - rows[j as usize];
-                *out = difference * difference;
-            }
-        });
+        return by_rows(csr, |range, out| simd::widest(OneColumn { csr, column: rows, rows: range, out }));
     }
     // Rows padded to whole lanes.
     let width = n_columns.next_multiple_of(LANES).max(LANES);
@@ -143,19 +162,64 @@ fn squared(csr: &Csr, rows: &[f64], n_columns: usize) -> Vec<f64> {
     for (out, row) in padded.chunks_exact_mut(width).zip(rows.chunks_exact(n_columns.max(1))) {
         out[..n_columns].copy_from_slice(row);
     }
-    by_rows(csr, |i, out| {
-        let own = &padded[i * width..(i + 1) * width];
-        for (out, &j) in out.iter_mut().zip(&csr.targets[csr.upper(i)]) {
-            let other = &padded[j as usize * width..(j as usize + 1) * width];
-            let mut sums = [0.0; LANES];
-            for (a, b) in own.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
-                for l in 0..LANES {
-                    sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
-                }
+    by_rows(csr, |rows, out| simd::widest(Columns { csr, padded: &padded, width, rows, out }))
+}
+
+/// The squared differences of one coordinate along the edges of some rows.
+struct OneColumn<'a> {
+    csr: &'a Csr,
+    column: &'a [f64],
+    rows: Range<usize>,
+    out: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for OneColumn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut out = self.out.iter_mut();
+        for i in self.rows {
+            let own = self.column[i];
+            for (&j, out) in self.csr.targets[self.csr.upper(i)].iter().zip(&mut out) {
+                let difference = own - self.column[j as usize];
+                *out = difference * difference;
             }
-            *out = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
         }
-    })
+    }
+}
+
+/// The squared distances between padded rows of coordinates.
+struct Columns<'a> {
+    csr: &'a Csr,
+    padded: &'a [f64],
+    width: usize,
+    rows: Range<usize>,
+    out: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for Columns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let row = |i: usize| &self.padded[i * self.width..(i + 1) * self.width];
+        let mut out = self.out.iter_mut();
+        for i in self.rows {
+            let own = row(i);
+            for (&j, out) in self.csr.targets[self.csr.upper(i)].iter().zip(&mut out) {
+                let other = row(j as usize);
+                let mut sums = [0.0; LANES];
+                for (a, b) in own.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
+                    for l in 0..LANES {
+                        sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
+                    }
+                }
+                *out = ((sums[0] + sums[4]) + (sums[1] + sums[5]))
+                    + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

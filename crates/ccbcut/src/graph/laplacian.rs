@@ -88,17 +88,8 @@ impl Laplacian<'_> {
             }
         }
         let mut product = vec![[0.0; G]; n];
-        parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, part| {
-            simd::widest(
-                #[inline(always)]
-                || {
-                    for (k, out) in part.iter_mut().enumerate() {
-                        let i = block * ROW_BLOCK + k;
-                        let (targets, weights) = csr.row(i);
-                        *out = row_product(&z, z[i], targets, weights);
-                    }
-                },
-            );
+        parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, out| {
+            simd::widest(Rows { csr, z: &z, first: block * ROW_BLOCK, out });
         });
         for (l, column) in y.chunks_exact_mut(n).enumerate() {
             match self.scale {
@@ -107,6 +98,26 @@ impl Laplacian<'_> {
                 }
                 None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
             }
+        }
+    }
+}
+
+/// Consecutive rows of a product with interleaved columns.
+struct Rows<'a, const G: usize> {
+    csr: &'a Csr,
+    z: &'a [[f64; G]],
+    first: usize,
+    out: &'a mut [[f64; G]],
+}
+
+impl<const G: usize> pulp::NullaryFnOnce for Rows<'_, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (k, out) in self.out.iter_mut().enumerate() {
+            let (targets, weights) = self.csr.row(self.first + k);
+            *out = row_product(self.z, self.z[self.first + k], targets, weights);
         }
     }
 }
