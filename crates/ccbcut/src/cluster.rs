@@ -8,6 +8,7 @@ use crate::{
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
+    parallel,
     partition::{Bisection, Multiway, Rounding, SubgraphBalance, Tree},
 };
 
@@ -202,10 +203,10 @@ impl Partitioner {
     /// As [`Partitioner::partition`].
     pub fn partition_with(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
         self.check(graph.n_vertices())?;
-        match self.method {
+        parallel::inside(|| match self.method {
             Method::Multiway => self.multiway(graph, control),
             Method::Hierarchical => self.hierarchical(graph, control),
-        }
+        })
     }
 
     /// Checks the number of parts against the number of vertices.

@@ -16,7 +16,7 @@ pub enum Progress<'a> {
 
 /// Progress out, "stop" in. The default shows nothing and never stops.
 pub struct Control<'a> {
-    observer: Option<&'a mut dyn FnMut(Progress<'_>)>,
+    observer: Option<&'a mut (dyn FnMut(Progress<'_>) + Send)>,
     stop: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -38,9 +38,9 @@ impl<'a> Control<'a> {
         Self { observer: None, stop: None }
     }
 
-    /// Calls `observer` as the run goes on, always from the calling thread.
+    /// Calls `observer` as the run goes on, one call at a time, from a thread of the pool.
     #[must_use]
-    pub fn observer(mut self, observer: &'a mut dyn FnMut(Progress<'_>)) -> Self {
+    pub fn observer(mut self, observer: &'a mut (dyn FnMut(Progress<'_>) + Send)) -> Self {
         self.observer = Some(observer);
         self
     }

@@ -63,6 +63,15 @@ pub fn map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     (0..n).map(f).collect()
 }
 
+/// Runs `f` on a thread of the pool. From outside every parallel loop is handed over and waited for; inside they start
+/// at once.
+pub fn inside<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    #[cfg(feature = "rayon")]
+    return rayon::scope(|_| f());
+    #[cfg(not(feature = "rayon"))]
+    f()
+}
+
 /// Both results, perhaps at the same time.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "rayon")]

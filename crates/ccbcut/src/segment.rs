@@ -13,6 +13,7 @@ use crate::{
     graph::{Balance, Graph},
     image::Image,
     labels::{LabelMap, Labels, four_neighbors},
+    parallel,
     partition::Tree,
     report::{Report, Stopwatch},
 };
@@ -185,6 +186,10 @@ impl Segmenter {
         mask: Option<&[bool]>,
         control: &mut Control<'_>,
     ) -> Result<Segmentation> {
+        parallel::inside(|| self.run(image, mask, control))
+    }
+
+    fn run(&self, image: &Image, mask: Option<&[bool]>, control: &mut Control<'_>) -> Result<Segmentation> {
         let active = mask.map_or(image.n_pixels(), |m| m.iter().filter(|&&on| on).count());
         self.partitioner.check(active)?;
         let mut watch = Stopwatch::start();

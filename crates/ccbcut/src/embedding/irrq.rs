@@ -5,6 +5,7 @@ use std::{ops::ControlFlow, time::Instant};
 use crate::{
     error::Result,
     graph::{Graph, distances::Distances},
+    parallel,
 };
 
 use super::{
@@ -41,9 +42,17 @@ impl Irrq {
     pub fn fit_with(
         &self,
         graph: &Graph,
-        observer: &mut dyn FnMut(&Iteration) -> ControlFlow<()>,
+        observer: &mut (dyn FnMut(&Iteration) -> ControlFlow<()> + Send),
     ) -> Result<IrrqFit> {
         self.validate(graph)?;
+        parallel::inside(|| self.sweep(graph, observer))
+    }
+
+    fn sweep(
+        &self,
+        graph: &Graph,
+        observer: &mut (dyn FnMut(&Iteration) -> ControlFlow<()> + Send),
+    ) -> Result<IrrqFit> {
         let pi = self.balance.weights(graph)?;
         let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
         let n = graph.n_vertices() as f64;
@@ -150,14 +159,7 @@ impl Irrq {
     }
 
     /// Step (b).
-    fn shrink(
-        &self,
-        epsilon: f64,
-        n: f64,
-        distances: &Distances<'_>,
-        is_first: bool,
-        trace: &Trace,
-    ) -> f64 {
+    fn shrink(&self, epsilon: f64, n: f64, distances: &Distances<'_>, is_first: bool, trace: &Trace) -> f64 {
         let nth = || {
             let r = reweight::differences(distances, self.variant);
             reweight::nth_largest(&r, trace.kappa, self.variant)

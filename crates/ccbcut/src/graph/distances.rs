@@ -215,8 +215,8 @@ impl pulp::NullaryFnOnce for Columns<'_> {
                         sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
                     }
                 }
-                *out = ((sums[0] + sums[4]) + (sums[1] + sums[5]))
-                    + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+                *out =
+                    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
             }
         }
     }
