@@ -111,9 +111,12 @@ impl Irrq {
             }
 
             // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
-            weighted = Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon));
+            weighted =
+                Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon, weighted.take()));
             previous = Some(y);
-            warm = Some(pairs.vectors);
+            let mut block = pairs.vectors;
+            block.extend(pairs.guards);
+            warm = Some(block);
         }
     }
 
@@ -126,7 +129,7 @@ impl Irrq {
             Start::Unit => None,
             Start::Ratio(y) => Some(reweight::ratio_weights(graph, y, self.tau)),
             Start::Smoothed(y) => {
-                Some(reweight::reweighted(&y.distances(graph), self.variant, self.tau, 1.0))
+                Some(reweight::reweighted(&y.distances(graph), self.variant, self.tau, 1.0, None))
             }
         }
     }

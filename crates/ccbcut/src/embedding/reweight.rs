@@ -67,20 +67,26 @@ pub(super) fn nth_largest(differences: &[f64], kappa: usize, variant: Variant) -
     0.0
 }
 
-/// W∘Γ with γ of (14) in the given variant.
-pub(super) fn reweighted(distances: &Distances<'_>, variant: Variant, tau: f64, epsilon: f64) -> Graph {
+/// W∘Γ with γ of (14) in the given variant; the memory of an earlier one is used again.
+pub(super) fn reweighted(
+    distances: &Distances<'_>,
+    variant: Variant,
+    tau: f64,
+    epsilon: f64,
+    old: Option<Graph>,
+) -> Graph {
     let power = HalfPower::new(2.0 - tau);
     let epsilon2 = epsilon * epsilon;
     match variant {
         Variant::Published if tau == 1.0 => {
-            distances.reweighted(|w, squared| w / (w * squared + epsilon2).sqrt())
+            distances.reweighted(old, |w, squared| w / (w * squared + epsilon2).sqrt())
         }
-        Variant::Published => distances.reweighted(|w, squared| w / power.of(w * squared + epsilon2)),
-        Variant::Weighted => distances.reweighted(|w, squared| w / power.of(squared + epsilon2)),
+        Variant::Published => distances.reweighted(old, |w, squared| w / power.of(w * squared + epsilon2)),
+        Variant::Weighted => distances.reweighted(old, |w, squared| w / power.of(squared + epsilon2)),
         Variant::Released => {
             let gamma = |w: f64, squared: f64| 1.0 / power.of(w * squared + epsilon2);
             let mean = distances.sum(gamma) / distances.n_edges().max(1) as f64;
-            distances.reweighted(|w, squared| w * gamma(w, squared) / mean)
+            distances.reweighted(old, |w, squared| w * gamma(w, squared) / mean)
         }
     }
 }
@@ -125,7 +131,7 @@ mod tests {
         let graph = Graph::from_edges(3, &[(0, 1, 4.0), (1, 2, 0.25)]).unwrap();
         let y = Embedding::new(3, 1, vec![0.0, 3.0, 7.0]).unwrap();
         let distances = y.distances(&graph);
-        let weights = |variant| reweighted(&distances, variant, 1.0, 0.5).map_edges(|_, _, w| w);
+        let weights = |variant| reweighted(&distances, variant, 1.0, 0.5, None).map_edges(|_, _, w| w);
         let close = |found: Vec<f64>, expected: [f64; 2]| {
             for (a, b) in found.iter().zip(expected) {
                 assert!((a - b).abs() <= 1e-14 * b, "{found:?} {expected:?}");

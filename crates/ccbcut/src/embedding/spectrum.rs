@@ -57,12 +57,15 @@ impl EigenParams {
 }
 
 /// Eigenpairs in the coordinates x = Π^½ y.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Eigenpairs {
     /// Eigenvalues, increasing.
     pub values: Vec<f64>,
     /// Orthonormal eigenvectors, one after the other.
     pub vectors: Vec<f64>,
+    /// Further vectors that were not asked for and are less accurate. Given to the next solve behind `vectors`, they
+    /// spare it steps; there may be none.
+    pub guards: Vec<f64>,
     /// The largest ‖A⁺(Ax − λx)‖.
     pub residual: f64,
     /// Steps taken by the iterative solvers.
@@ -169,11 +172,15 @@ impl Spectrum {
         let remaining = params.n_pairs - n_zero;
         let mut found: Vec<(f64, usize, Vec<f64>)> = Vec::new();
         let (mut residual, mut steps): (f64, usize) = (0.0, 0);
+        let mut guards = Vec::new();
         if remaining > 0 {
             for (p, piece) in self.pieces.iter().enumerate() {
                 let part = self.solve_piece(piece, graph, scale, remaining, params, start)?;
                 residual = residual.max(part.residual);
                 steps += part.steps;
+                if self.pieces.len() == 1 {
+                    guards = part.guards;
+                }
                 let size = piece.vertices.len();
                 for (value, column) in part.values.iter().zip(part.vectors.chunks_exact(size)) {
                     found.push((*value, p, column.to_vec()));
@@ -190,7 +197,7 @@ impl Spectrum {
                 zero[first + v as usize] = x;
             }
         }
-        Ok(Eigenpairs { values, vectors: zero, residual, steps })
+        Ok(Eigenpairs { values, vectors: zero, guards, residual, steps })
     }
 
     /// Orthonormal combinations of the components' indicators, orthogonal to the trivial vector: each column sets
@@ -230,7 +237,7 @@ impl Spectrum {
         let size = piece.vertices.len();
         let wanted = wanted.min(size - 1);
         if wanted == 0 {
-            return Ok(Eigenpairs { values: Vec::new(), vectors: Vec::new(), residual: 0.0, steps: 0 });
+            return Ok(Eigenpairs::default());
         }
         let params = EigenParams { n_pairs: wanted, ..*params };
         if size == self.n {
@@ -351,7 +358,7 @@ impl Connected<'_> {
         vectors.extend_from_slice(&fast.vectors[..n * (params.n_pairs - n_slow)]);
         let values = slow.values.iter().chain(&fast.values).take(params.n_pairs).copied().collect();
         let residual = slow.residual.max(fast.residual).max(coupling);
-        Ok(Eigenpairs { values, vectors, residual, steps: slow.steps + fast.steps })
+        Ok(Eigenpairs { values, vectors, guards: Vec::new(), residual, steps: slow.steps + fast.steps })
     }
 
     fn null(&self) -> Vec<f64> {
@@ -476,7 +483,7 @@ impl Connected<'_> {
         let (mut values, mut vectors) = dense::laplacian_eigen(self.graph, self.scale);
         values.truncate(wanted);
         vectors.truncate(wanted * n);
-        Eigenpairs { values, vectors, residual: f64::EPSILON * n as f64, steps }
+        Eigenpairs { values, vectors, guards: Vec::new(), residual: f64::EPSILON * n as f64, steps }
     }
 
     /// The standard dense solver, accepted only when every pair passes the same test as an iterative solution.
@@ -500,7 +507,13 @@ impl Connected<'_> {
         let mut mapped = vec![0.0; vectors.len()];
         self.through(&factor, &q, &residuals, &mut mapped);
         let residual = mapped.chunks_exact(n).map(norm).fold(0.0, f64::max);
-        (residual <= params.tol).then_some(Eigenpairs { values, vectors, residual, steps: 0 })
+        (residual <= params.tol).then_some(Eigenpairs {
+            values,
+            vectors,
+            guards: Vec::new(),
+            residual,
+            steps: 0,
+        })
     }
 }
 
@@ -545,6 +558,6 @@ fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
 }
 
 fn finished(outcome: Outcome) -> Eigenpairs {
-    let Outcome { values, vectors, residual, steps } = outcome;
-    Eigenpairs { values, vectors, residual, steps }
+    let Outcome { values, vectors, guards, residual, steps } = outcome;
+    Eigenpairs { values, vectors, guards, residual, steps }
 }

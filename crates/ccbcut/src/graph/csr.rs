@@ -109,11 +109,12 @@ impl Csr {
         })
     }
 
-    /// The same pattern with a weight for each edge, given once, i < j, ordered by i and then j.
-    pub(super) fn with_edge_weights(&self, values: &[f64]) -> Self {
+    /// The same pattern with a weight for each edge, given once, i < j, ordered by i and then j; `weights` is memory to
+    /// be used.
+    pub(super) fn with_edge_weights(&self, values: &[f64], mut weights: Vec<f64>) -> Self {
         let halves = self.halves();
         let n = self.n_rows();
-        let mut weights = vec![0.0; self.weights.len()];
+        weights.resize(self.weights.len(), 0.0);
         let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
         let mut rest = weights.as_mut_slice();
         for first in (0..n).step_by(ROW_BLOCK) {

@@ -56,14 +56,19 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops.
+    /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops; `old`, a graph that is no longer
+    /// needed, gives its memory.
     ///
     /// `f` must return finite, positive values.
-    pub(crate) fn reweighted(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Graph {
+    pub(crate) fn reweighted(&self, old: Option<Graph>, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Graph {
         match &self.graph.storage {
             Storage::Sparse(csr) => {
                 let values = map_edges(csr, &self.stored, &f);
-                Graph::from_storage(Storage::Sparse(csr.with_edge_weights(&values)), Vec::new())
+                let memory = match old.map(|graph| graph.storage) {
+                    Some(Storage::Sparse(old)) => old.weights,
+                    _ => Vec::new(),
+                };
+                Graph::from_storage(Storage::Sparse(csr.with_edge_weights(&values, memory)), Vec::new())
             }
             Storage::Stencil(_) => self.graph.map_weights(|i, j, w| f(w, self.between(i, j))),
         }
@@ -243,7 +248,7 @@ mod tests {
                 assert!(naive.iter().zip(&fast).all(|(a, b)| (a - b).abs() <= 1e-14 * a));
                 let (total, expected) = (distances.sum(f), naive.iter().sum::<f64>());
                 assert!((total - expected).abs() <= 1e-12 * expected);
-                let graph = distances.reweighted(f);
+                let graph = distances.reweighted(None, f);
                 let weights = graph.map_edges(|_, _, w| w);
                 assert!(naive.iter().zip(&weights).all(|(a, b)| (a - b).abs() <= 1e-6 * a));
                 // Both copies of an edge agree to the last bit.

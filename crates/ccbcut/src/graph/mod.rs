@@ -194,7 +194,7 @@ impl Graph {
     #[must_use]
     pub(crate) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
         let storage = match &self.storage {
-            Storage::Sparse(csr) => Storage::Sparse(csr.with_edge_weights(&self.map_edges(f))),
+            Storage::Sparse(csr) => Storage::Sparse(csr.with_edge_weights(&self.map_edges(f), Vec::new())),
             Storage::Stencil(stencil) => Storage::Stencil(stencil.map_weights(f)),
         };
         Self::from_storage(storage, Vec::new())

@@ -54,6 +54,8 @@ pub struct Outcome {
     pub values: Vec<f64>,
     /// Eigenvectors, orthonormal, one after the other.
     pub vectors: Vec<f64>,
+    /// Further vectors of the block, not converged: they speed up the next solve of a similar problem.
+    pub guards: Vec<f64>,
     /// The largest ‖A⁺(Ax − λx)‖ over the wanted pairs.
     pub residual: f64,
     /// Steps taken.
@@ -381,8 +383,8 @@ impl Ritz {
     fn into_outcome(mut self, wanted: usize, residual: f64, steps: usize) -> Outcome {
         let n = self.vectors.len() / self.values.len().max(1);
         self.values.truncate(wanted);
-        self.vectors.truncate(wanted * n);
-        Outcome { values: self.values, vectors: self.vectors, residual, steps }
+        let guards = self.vectors.split_off((wanted * n).min(self.vectors.len()));
+        Outcome { values: self.values, vectors: self.vectors, guards, residual, steps }
     }
 }
 
