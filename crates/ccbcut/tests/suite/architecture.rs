@@ -7,7 +7,7 @@ const ROOMS: [&str; 9] =
     ["image", "affinity", "coarsen", "embedding", "partition", "control", "cluster", "report", "segment"];
 
 /// What everybody may use, and what these themselves may use.
-const SHARED: [(&str, &[&str]); 8] = [
+const SHARED: [(&str, &[&str]); 9] = [
     ("error", &[]),
     ("parallel", &[]),
     ("random", &[]),
@@ -17,6 +17,7 @@ const SHARED: [(&str, &[&str]); 8] = [
     ("graph", &["error", "parallel", "random", "labels", "linalg"]),
     ("cost", &["error", "parallel", "labels", "graph"]),
     ("kmeans", &["error", "parallel", "random"]),
+    ("memory", &["graph", "linalg"]),
 ];
 
 fn allowed(module: &str) -> Vec<&'static str> {
