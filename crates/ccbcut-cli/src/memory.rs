@@ -154,7 +154,7 @@ fn size(bytes: u64) -> String {
         }
         (value, unit) = (value / 1024.0, next);
     }
-    let places = if unit == "B" || value >= 100.0 { 0 } else { 1 };
+    let places = usize::from(unit != "B" && value < 100.0);
     format!("{value:.places$} {unit}")
 }
 

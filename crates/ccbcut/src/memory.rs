@@ -152,8 +152,9 @@ pub fn of_image(run: &ImageRun) -> Prediction {
         let mixture = fine * (8.0 * mixed + 16.0 * reach + 16.0);
         table.add("way back up", mixture, Phase::Coarsen, Phase::Upsample);
         let next = coarse * (ENTRY * inside(height, width) + 24.0);
-        // While a graph is made, its upper half exists twice, and the graph before it is still there.
-        largest_step = largest_step.max(above + 1.5 * next);
+        // While a graph is made, its upper half exists twice, in lists with room to grow, and the graph before it is
+        // still there.
+        largest_step = largest_step.max(above + 2.0 * next);
         (above, graph) = (next, next);
     }
     table.add("decimation", (largest_step - graph).max(0.0), Phase::Coarsen, Phase::Coarsen);
@@ -228,7 +229,11 @@ impl Table {
         // The pattern, and the orders of elimination that are compared.
         let analysis = 2.0 * (2.0 * 4.0 * edges + 40.0 * vertices);
         self.add("analysis", analysis, Phase::Embedding, Phase::Embedding);
-        self.add("factor", 4.0 * entries, Phase::Embedding, Phase::Embedding);
+        // In double precision, which follows where single precision is not enough.
+        self.add("factor", 8.0 * entries, Phase::Embedding, Phase::Embedding);
+        if columns == 1 {
+            self.add("parts", 2.0 * ENTRY * edges, Phase::Embedding, Phase::Embedding);
+        }
         // Vectors and their images, a few blocks of each, and the blocks that a step works with.
         let vectors = 2.0 * (4.0 * wanted + 24.0) + 4.0 * wanted;
         self.add("basis", 8.0 * vertices * vectors, Phase::Embedding, Phase::Embedding);

@@ -109,6 +109,7 @@ impl pulp::WithSimd for Approach<'_> {
     type Output = ();
 
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let tiles = self.tiles.chunks_exact(self.center.len());
         for (closest, tile) in self.closest.chunks_mut(LANES).zip(tiles) {

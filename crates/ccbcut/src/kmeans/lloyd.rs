@@ -90,6 +90,7 @@ impl pulp::WithSimd for Measure<'_, '_> {
     type Output = f64;
 
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
     fn with_simd<S: pulp::Simd>(self, _: S) -> f64 {
         let mut tile = vec![[0.0; LANES]; self.points.d];
         let mut sum = 0.0;
@@ -294,6 +295,7 @@ impl pulp::WithSimd for Look<'_, '_> {
     type Output = ();
 
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let mut tile = vec![[0.0; LANES]; self.points.d];
         for open in self.open.chunks(LANES) {
