@@ -9,7 +9,7 @@ mod graph;
 mod names;
 mod segment;
 
-pub use cut::{EmbeddingArgs, PartitionArgs};
+pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
     Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,

@@ -72,12 +72,12 @@ impl Job {
     }
 }
 
-/// Settles which files each input becomes.
+/// Settles which files each input becomes; `--all-k` adds label maps of fewer than `segments` parts.
 ///
 /// # Errors
 /// When the options do not fit the inputs, when two inputs would write the same file, or when a file exists and
 /// `--force` is not given.
-pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs) -> Result<Vec<Job>> {
+pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) -> Result<Vec<Job>> {
     let is_file = |path: &PathBuf| LabelFormat::of_path(path).is_some() && !path.is_dir();
     let single = [
         (mask, "--mask"),
@@ -109,6 +109,12 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs) -> Result<Vec<Job
         if let Some(path) = jobs.iter().flat_map(Job::paths).chain(tables).find(|path| path.exists()) {
             return Err(exists(path));
         }
+        if args.all_k {
+            let smaller = jobs.iter().flat_map(|job| (2..segments).flat_map(|k| job.labels_at(k)));
+            if let Some((_, path)) = smaller.into_iter().find(|(_, path)| path.exists()) {
+                return Err(exists(&path));
+            }
+        }
     }
     Ok(jobs)
 }
@@ -138,11 +144,24 @@ pub fn check_free(path: &Path, force: bool) -> Result<()> {
     if !force && path.exists() { Err(exists(path)) } else { Ok(()) }
 }
 
-/// Writes files together: all are staged under hidden names first, then renamed; folders are made as needed.
+/// Writes files together: all are staged under hidden names first, then renamed; folders are made as needed, and
+/// removed again if nothing came of it.
 ///
 /// # Errors
 /// When a file exists and `force` is not set, or cannot be written.
 pub fn write_all(files: &[File], force: bool) -> Result<()> {
+    let folders = files.iter().flat_map(|(path, _)| path.ancestors().skip(1));
+    let mut made: Vec<&Path> = folders.filter(|f| !f.as_os_str().is_empty() && !f.exists()).collect();
+    let written = stage_all(files, force);
+    if written.is_err() {
+        // The deepest first; a folder that somebody else has put something into stays.
+        made.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        made.into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+    written
+}
+
+fn stage_all(files: &[File], force: bool) -> Result<()> {
     let mut outputs = Outputs::new(if force { Overwrite::Allow } else { Overwrite::Refuse });
     for (path, bytes) in files {
         check_free(path, force)?;
@@ -226,7 +245,7 @@ mod tests {
     fn planned(words: &[&str]) -> Result<Vec<Job>> {
         let line = ["ccbcut", "segment"].iter().chain(words);
         let Verb::Segment(args) = Cli::try_parse_from(line)?.verb else { bail!("another verb") };
-        plan(&args.images, args.graph.mask.is_some(), &args.output)
+        plan(&args.images, args.graph.mask.is_some(), &args.output, args.partition.segments)
     }
 
     fn names(words: &[&str]) -> Vec<String> {
@@ -267,6 +286,30 @@ mod tests {
         ] {
             assert!(planned(words).is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn maps_on_the_way_are_looked_for_before_the_work() {
+        let folder = std::env::temp_dir().join(format!("ccbcut-all-k-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let name = folder.to_str().unwrap();
+        fs::write(folder.join("a-labels-k3.png"), b"mine").unwrap();
+        assert!(planned(&["a.jpg", "-k", "4", "-o", name, "--all-k"]).is_err());
+        assert!(planned(&["a.jpg", "-k", "4", "-o", name]).is_ok());
+        assert!(planned(&["a.jpg", "-k", "3", "-o", name, "--all-k"]).is_ok());
+        assert!(planned(&["a.jpg", "-k", "4", "-o", name, "--all-k", "--force"]).is_ok());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn folders_of_a_failed_write_go_again() {
+        let folder = std::env::temp_dir().join(format!("ccbcut-folders-{}", std::process::id()));
+        let files = [(folder.join("new/deep/a.txt"), b"a".to_vec()), (folder.join("b.txt"), b"b".to_vec())];
+        fs::create_dir_all(folder.join("b.txt")).unwrap();
+        assert!(write_all(&files, true).is_err(), "a folder is in the way of the second file");
+        assert!(!folder.join("new").exists());
+        assert!(folder.join("b.txt").exists(), "what was there before stays");
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

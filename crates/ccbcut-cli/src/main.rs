@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod files;
 mod library;
+mod memory;
 mod output;
 mod paint;
 mod params;

@@ -43,6 +43,11 @@ pub struct RunReport {
     pub costs: Option<Costs>,
     /// The files that were written.
     pub outputs: Vec<OutputFile>,
+    /// The most memory that the run was thought to need.
+    pub predicted_bytes: u64,
+    /// The most memory that the process has held so far; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
     /// What ran.
     pub versions: Versions,
 }
@@ -168,6 +173,8 @@ pub mod tests {
                 OutputFile { kind: "labels", path: "photo-labels.png".into() },
                 OutputFile { kind: "overlay", path: "photo-overlay.png".into() },
             ],
+            predicted_bytes: 250_000_000,
+            peak_bytes: Some(240_000_000),
             versions: Versions { ccbcut: "0.1.0", os: "linux", arch: "x86_64" },
         }
     }

@@ -62,6 +62,9 @@ pub mod partition;
 // The record of a run.
 pub mod report;
 
+// How much memory a run will need.
+pub mod memory;
+
 // Progress out, "stop" in.
 pub mod control;
 

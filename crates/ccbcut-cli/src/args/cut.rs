@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{BalanceName, Method, Rounding, Variant};
+use crate::memory::MaxMemory;
 
 /// κ̃ where neither `--kappa` nor `--kappa-count` is given.
 const DEFAULT_KAPPA: f64 = 1e-4;
@@ -123,6 +124,21 @@ impl EmbeddingArgs {
         }
         self
     }
+}
+
+/// How much memory a run may take.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Memory")]
+pub struct MemoryArgs {
+    /// Refuse runs that need more: 4G, 512M, 50% [default: 80%]
+    ///
+    /// The need is predicted from the shape of the input before anything large is made. A share is taken of the memory
+    /// of the machine, or of the control group that the command runs in.
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub max_memory: Option<MaxMemory>,
+    /// Print what the run would need, and what for, instead of doing it
+    #[arg(long, hide_short_help = true)]
+    pub dry_run: bool,
 }
 
 /// A length of time that a deadline can be made of.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{EmbeddingArgs, PartitionArgs, StartWeights};
+use super::{EmbeddingArgs, MemoryArgs, PartitionArgs, StartWeights};
 
 /// Cut a graph into parts.
 ///
@@ -31,6 +31,9 @@ pub struct ClusterArgs {
     #[command(flatten)]
     #[serde(skip)]
     pub run: RunArgs,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub memory: MemoryArgs,
 }
 
 impl ClusterArgs {
@@ -73,6 +76,9 @@ pub struct EmbedArgs {
     #[command(flatten)]
     #[serde(skip)]
     pub run: RunArgs,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub memory: MemoryArgs,
 }
 
 impl EmbedArgs {

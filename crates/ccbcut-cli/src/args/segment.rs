@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, PartitionArgs, Upsampling, Variant};
+use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling, Variant};
 
 /// Cut images into segments.
 ///
@@ -30,6 +30,9 @@ pub struct SegmentArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub memory: MemoryArgs,
 }
 
 impl SegmentArgs {

@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use ccbcut::{Control, Graph, Labels, cost::Costs, report::Stage};
+use ccbcut::{Control, Graph, Labels, cost::Costs, memory::of_graph, report::Stage};
 use ccbcut_io::encode_labels_vector;
 
 use crate::{
     args::ClusterArgs,
     exit::ExitStatus,
-    files, library,
+    files, library, memory,
     output::{Output, Progress},
     read,
-    report::{self, GraphFacts, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    report::{GraphFacts, OutputFile},
     summary,
     watch::Watch,
 };
@@ -31,6 +31,13 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     let progress = output.progress(&args.graph.display().to_string());
     progress.step("reading");
     let graph = read::graph(&args.graph)?;
+    let prediction = of_graph(&graph, args.partition.columns.unwrap_or(1));
+    if args.memory.dry_run {
+        drop(progress);
+        memory::dry_run("cluster", &args.graph, &prediction, &args.memory, args.run.json, output)?;
+        return Ok(ExitStatus::Success);
+    }
+    memory::check(&prediction, &args.memory)?;
     progress.step("cutting");
     let (labels, outcome) = cut(&graph, args, &watch, &progress)
         .with_context(|| format!("cutting `{}`", args.graph.display()))?;
@@ -47,22 +54,7 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
         None if args.run.json => {}
         None => output.data(&lines(&labels))?,
     }
-    let report = RunReport {
-        schema_version: SCHEMA_VERSION,
-        command: "cluster",
-        input: args.graph.clone(),
-        parameters: report::parameters(args)?,
-        graph: outcome.graph,
-        stages: outcome.stages,
-        trace: outcome.trace,
-        stop_reason: outcome.stop_reason,
-        converged: outcome.converged,
-        n_segments: labels.n_segments(),
-        sizes: labels.sizes(),
-        costs: outcome.costs,
-        outputs,
-        versions: Versions::current(),
-    };
+    let report = outcome.report("cluster", &args.graph, args, labels.sizes(), outputs, &prediction)?;
     if args.run.json {
         output.json(&report)?;
     } else {

@@ -3,16 +3,16 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
-use ccbcut::{Embedding, Graph, Start, StopReason, cluster::Run, report::Stage};
+use ccbcut::{Embedding, Graph, Start, StopReason, cluster::Run, memory::of_graph, report::Stage};
 use ccbcut_io::{Overwrite, write_npy};
 
 use crate::{
     args::{EmbedArgs, StartWeights},
     exit::{ExitStatus, Hinted},
-    files, library,
+    files, library, memory,
     output::{Output, Progress},
     read,
-    report::{self, GraphFacts, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    report::{GraphFacts, OutputFile},
     summary,
     watch::Watch,
 };
@@ -30,6 +30,13 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     let progress = output.progress(&args.graph.display().to_string());
     progress.step("reading");
     let graph = read::graph(&args.graph)?;
+    let prediction = of_graph(&graph, args.components);
+    if args.memory.dry_run {
+        drop(progress);
+        memory::dry_run("embed", &args.graph, &prediction, &args.memory, args.run.json, output)?;
+        return Ok(ExitStatus::Success);
+    }
+    memory::check(&prediction, &args.memory)?;
     progress.step("embedding");
     let (rows, outcome) = embed(&graph, args, &watch, &progress)
         .with_context(|| format!("embedding `{}`", args.graph.display()))?;
@@ -38,22 +45,8 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
         return Err(ccbcut::Error::Interrupted.into());
     }
     write_rows(&args.output, &rows, args.components, args.run.force)?;
-    let report = RunReport {
-        schema_version: SCHEMA_VERSION,
-        command: "embed",
-        input: args.graph.clone(),
-        parameters: report::parameters(args)?,
-        graph: outcome.graph,
-        stages: outcome.stages,
-        trace: outcome.trace,
-        stop_reason: outcome.stop_reason,
-        converged: outcome.converged,
-        n_segments: 0,
-        sizes: Vec::new(),
-        costs: None,
-        outputs: vec![OutputFile { kind: "embedding", path: args.output.clone() }],
-        versions: Versions::current(),
-    };
+    let outputs = vec![OutputFile { kind: "embedding", path: args.output.clone() }];
+    let report = outcome.report("embed", &args.graph, args, Vec::new(), outputs, &prediction)?;
     if args.run.json {
         output.json(&report)?;
     } else {

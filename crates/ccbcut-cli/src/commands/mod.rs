@@ -7,14 +7,18 @@ mod embed;
 mod generate;
 mod segment;
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
-use ccbcut::{cost::Costs, report::Stage};
+use ccbcut::{cost::Costs, memory::Prediction, report::Stage};
+use serde::Serialize;
 
 use crate::{
     args::Verb,
     exit::ExitStatus,
+    memory,
     output::Output,
-    report::{GraphFacts, RunReport, Sweep},
+    report::{self, GraphFacts, OutputFile, RunReport, SCHEMA_VERSION, Sweep, Versions},
 };
 
 /// Does what was asked.
@@ -45,6 +49,38 @@ struct Outcome {
     stop_reason: String,
     converged: bool,
     costs: Option<Costs>,
+}
+
+impl Outcome {
+    /// The report of a run; `sizes` are those of its parts.
+    fn report(
+        self,
+        command: &'static str,
+        input: &Path,
+        args: &impl Serialize,
+        sizes: Vec<usize>,
+        outputs: Vec<OutputFile>,
+        prediction: &Prediction,
+    ) -> Result<RunReport> {
+        Ok(RunReport {
+            schema_version: SCHEMA_VERSION,
+            command,
+            input: PathBuf::from(input),
+            parameters: report::parameters(args)?,
+            graph: self.graph,
+            stages: self.stages,
+            trace: self.trace,
+            stop_reason: self.stop_reason,
+            converged: self.converged,
+            n_segments: sizes.len(),
+            sizes,
+            costs: self.costs,
+            outputs,
+            predicted_bytes: prediction.peak().1,
+            peak_bytes: memory::peak(),
+            versions: Versions::current(),
+        })
+    }
 }
 
 /// Done, or done but below what `--strict` asks.

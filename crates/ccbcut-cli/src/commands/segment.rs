@@ -3,20 +3,27 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use ccbcut::{Control, Image, LabelMap, partition::Tree, report::Stage};
+use ccbcut::{
+    Control, Image, LabelMap,
+    affinity::Neighborhood,
+    memory::{ImageRun, Prediction, of_image},
+    partition::Tree,
+    report::Stage,
+};
 use ccbcut_io::{
     CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
     encode_regions_csv, read_mask,
 };
+use rayon::prelude::*;
 
 use crate::{
-    args::{ImageGraphArgs, SegmentArgs},
+    args::{ImageGraphArgs, Method, SegmentArgs},
     exit::ExitStatus,
     files::{self, File, Job, Picture},
-    library,
+    library, memory,
     output::{Output, Progress},
     paint, read,
-    report::{self, OutputFile, RunReport, SCHEMA_VERSION, Versions},
+    report::OutputFile,
     summary,
     watch::Watch,
 };
@@ -25,7 +32,11 @@ use super::{Outcome, status_of_run, use_threads};
 
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
-    let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output)?;
+    let smaller = match args.partition.method {
+        Method::Hierarchical => args.partition.segments,
+        Method::Multiway => 0,
+    };
+    let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
     let (mut n_failed, mut below) = (0, false);
@@ -62,6 +73,13 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
     let read = Stage { name: "read", ms: start.elapsed().as_secs_f64() * 1e3 };
     output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
+    let prediction = predict(&input.image, args).with_context(|| format!("cutting `{name}`"))?;
+    if args.memory.dry_run {
+        drop(progress);
+        memory::dry_run("segment", &job.input, &prediction, &args.memory, args.output.json, output)?;
+        return Ok(ExitStatus::Success);
+    }
+    memory::check(&prediction, &args.memory).with_context(|| format!("cutting `{name}`"))?;
     let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
     progress.step("writing");
     let start = Instant::now();
@@ -70,24 +88,10 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let write = Stage { name: "write", ms: start.elapsed().as_secs_f64() * 1e3 };
     drop(progress);
 
-    let Segmented { labels, outcome, .. } = segmented;
-    let stages = [read].into_iter().chain(outcome.stages).chain([write]).collect();
-    let report = RunReport {
-        schema_version: SCHEMA_VERSION,
-        command: "segment",
-        input: job.input.clone(),
-        parameters: report::parameters(args)?,
-        graph: outcome.graph,
-        stages,
-        trace: outcome.trace,
-        stop_reason: outcome.stop_reason,
-        converged: outcome.converged,
-        n_segments: labels.n_segments(),
-        sizes: labels.sizes(),
-        costs: outcome.costs,
-        outputs,
-        versions: Versions::current(),
-    };
+    let Segmented { labels, mut outcome, .. } = segmented;
+    outcome.stages.insert(0, read);
+    outcome.stages.push(write);
+    let report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
     if let Some(levels) = report.graph.levels.filter(|&levels| levels < args.graph.levels) {
         let asked = args.graph.levels;
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
@@ -181,49 +185,78 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
     Ok(Segmented { labels: cut.labels, smaller, cost_shares, outcome })
 }
 
-/// The bytes of every file of a job, and their list for the report.
-fn contents(
-    job: &Job,
+/// What the run will need.
+fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
+    let (height, width) = (image.height(), image.width());
+    let offsets = Neighborhood::new(args.graph.radius).offsets(height, width)?.len();
+    Ok(of_image(&ImageRun {
+        height,
+        width,
+        channels: image.channels(),
+        offsets,
+        levels: args.graph.levels,
+        segments: args.partition.segments,
+        columns: args.partition.columns.unwrap_or(1),
+    }))
+}
+
+/// The bytes of every file of a job, made side by side, and their list for the report.
+fn contents<'a>(
+    job: &'a Job,
     args: &SegmentArgs,
-    input: &Input,
-    segmented: &Segmented,
+    input: &'a Input,
+    segmented: &'a Segmented,
 ) -> Result<(Vec<File>, Vec<OutputFile>)> {
-    let (mut files, mut outputs): (Vec<File>, Vec<OutputFile>) = (Vec::new(), Vec::new());
-    let mut add = |kind: &'static str, path: &Path, bytes: Vec<u8>| {
-        files.push((path.to_owned(), bytes));
+    type Make<'a> = Box<dyn Fn(&Path) -> Result<Vec<u8>> + Sync + Send + 'a>;
+    let (mut makers, mut outputs): (Vec<Make<'a>>, Vec<OutputFile>) = (Vec::new(), Vec::new());
+    let mut add = |kind: &'static str, path: &Path, make: Make<'a>| {
+        makers.push(make);
         outputs.push(OutputFile { kind, path: path.to_owned() });
     };
     let labels = &segmented.labels;
     for (_, path) in &job.labels {
-        add("labels", path, encode_label_map(path, labels)?);
+        add("labels", path, Box::new(|path| Ok(encode_label_map(path, labels)?)));
     }
     if args.output.all_k {
         for (k, map) in &segmented.smaller {
             for (_, path) in job.labels_at(*k) {
-                add("labels", &path, encode_label_map(&path, map)?);
+                add("labels", &path, Box::new(|path| Ok(encode_label_map(path, map)?)));
             }
         }
     }
     for (picture, path) in &job.pictures {
-        let rgb = match picture {
-            Picture::Overlay => paint::overlay(&input.rgb, labels)?,
-            Picture::MeanColor => paint::mean_color(&input.rgb, labels)?,
-            Picture::Boundaries => paint::boundaries(labels),
+        let make = move |_: &Path| {
+            let rgb = match picture {
+                Picture::Overlay => paint::overlay(&input.rgb, labels)?,
+                Picture::MeanColor => paint::mean_color(&input.rgb, labels)?,
+                Picture::Boundaries => paint::boundaries(labels),
+            };
+            paint::encode_png(labels.width(), labels.height(), &rgb)
         };
-        add(picture.kind(), path, paint::encode_png(labels.width(), labels.height(), &rgb)?);
+        add(picture.kind(), path, Box::new(make));
     }
-    let rows = region_rows(&input.image, segmented);
     if let Some(path) = &args.output.regions {
-        add("regions", path, encode_regions_csv(&rows).into_bytes());
+        let make = |_: &Path| Ok(encode_regions_csv(&region_rows(&input.image, segmented)).into_bytes());
+        add("regions", path, Box::new(make));
     }
     if let Some(path) = &args.output.coco {
-        let name = job.input.display().to_string();
-        add("coco", path, encode_coco(&[(&name, labels)], CocoCounts::Compressed).into_bytes());
+        let make = move |_: &Path| {
+            let name = job.input.display().to_string();
+            Ok(encode_coco(&[(&name, labels)], CocoCounts::Compressed).into_bytes())
+        };
+        add("coco", path, Box::new(make));
     }
     if let Some(path) = &args.output.geojson {
-        let colors: Vec<[f64; 3]> = rows.iter().map(|r| [r.mean_red, r.mean_green, r.mean_blue]).collect();
-        add("geojson", path, encode_geojson(path, labels, Some(&colors))?.into_bytes());
+        let make = |path: &Path| {
+            let rows = region_rows(&input.image, segmented);
+            let colors: Vec<[f64; 3]> =
+                rows.iter().map(|r| [r.mean_red, r.mean_green, r.mean_blue]).collect();
+            Ok(encode_geojson(path, labels, Some(&colors))?.into_bytes())
+        };
+        add("geojson", path, Box::new(make));
     }
+    let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
+    let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
     Ok((files, outputs))
 }
 

@@ -7,6 +7,7 @@
 //! - `segment`: what `segment` writes, and that it says the same every time.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `memory`: what a run is thought to need, what it takes, and what it may.
 //! - `licences`: every dependency is one that `deny.toml` allows.
 //! - `support`: folders, pictures and runs that the others share.
 
@@ -18,6 +19,7 @@ mod bad_input;
 mod disk_full;
 mod graphs;
 mod licences;
+mod memory;
 mod pictures;
 mod report;
 mod segment;

@@ -3,6 +3,7 @@
 //! Minimises Σᵢ ωᵢ ‖xᵢ − c_{l(i)}‖² over labels l and centres c, by alternating the two: nearest centre for each
 //! point, weighted mean for each cluster. Every run returns exactly the number of clusters asked for.
 
+mod distance;
 mod lloyd;
 mod seed;
 
@@ -11,14 +12,16 @@ use crate::{
     parallel,
     random::Random,
 };
-use lloyd::{Points, lloyd};
+use distance::Tiles;
+use lloyd::{Points, inertia, lloyd};
 
-/// Which points the first centres are drawn from.
+/// Which points the runs are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seeding {
-    /// All of them. Far-away points are then nearly sure to be drawn, each as a cluster of its own.
+    /// All of them. Far-away points are then nearly sure to be drawn as first centres, each as a cluster of its own.
     All,
-    /// A random sample of this many points (never fewer than clusters), drawn afresh for each restart.
+    /// A random sample of this many points, never fewer than 20 for each cluster and drawn afresh for each run. The run
+    /// whose centres lie nearest to all points goes on with them.
     Sample(usize),
 }
 
@@ -52,18 +55,18 @@ pub struct KMeansFit {
     pub centers: Vec<f64>,
     /// Σᵢ ωᵢ ‖xᵢ − c_{l(i)}‖².
     pub inertia: f64,
-    /// Steps of Lloyd's iteration in the run that won.
+    /// Steps of Lloyd's iteration over all points in the run that won.
     pub iterations: usize,
 }
 
 impl KMeans {
-    /// Asks for `n_clusters` clusters, with 10 runs of at most 100 steps seeded on samples of 8000 points.
+    /// Asks for `n_clusters` clusters, with 10 runs of at most 100 steps, tried on samples of 8000 points.
     pub fn new(n_clusters: usize) -> Self {
         let seeding = Seeding::Sample(8000);
         Self { n_clusters, n_init: 10, max_iterations: 100, tol: 1e-6, seed: 0, seeding }
     }
 
-    /// How many runs; the one with the lowest inertia wins, the earlier on ties.
+    /// How many runs; the one with the lowest inertia over all points wins, the earlier on ties.
     #[must_use]
     pub fn n_init(mut self, n_init: usize) -> Self {
         self.n_init = n_init;
@@ -91,7 +94,7 @@ impl KMeans {
         self
     }
 
-    /// Which points the first centres are drawn from.
+    /// Which points the runs are tried on.
     #[must_use]
     pub fn seeding(mut self, seeding: Seeding) -> Self {
         self.seeding = seeding;
@@ -110,13 +113,20 @@ impl KMeans {
     /// [`Error::ShapeMismatch`] when sizes do not fit; [`Error::NotFinite`] for data that is not finite.
     ///
     /// # Complexity
-    /// O(n d k) time per step and run; O(n + k d) auxiliary space per run.
+    /// O(n d k) time for one look at all points per run and for each step of the best, and as much with the sample's size
+    /// for n for the steps on samples; O(n d) auxiliary space at most.
     ///
     /// # References
     /// Arthur & Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007; Lloyd, *Least squares
-    /// quantization in PCM*, IEEE Trans. Inf. Theory 28, 1982, <https://doi.org/10.1109/TIT.1982.1056489>.
+    /// quantization in PCM*, IEEE Trans. Inf. Theory 28, 1982, <https://doi.org/10.1109/TIT.1982.1056489>; Hamerly,
+    /// *Making k-means even faster*, SDM 2010, <https://doi.org/10.1137/1.9781611972801.12>.
     pub fn fit(&self, data: &[f64], n: usize, d: usize, weights: Option<&[f64]>) -> Result<KMeansFit> {
         self.validate(data, n, d, weights)?;
+        if d == 0 {
+            // Points without coordinates are copies of one another.
+            let flat = self.fit(&vec![0.0; n], n, 1, weights)?;
+            return Ok(KMeansFit { centers: Vec::new(), ..flat });
+        }
         let scale = safe_scale(data);
         let scaled: Vec<f64>;
         let data = if scale == 1.0 {
@@ -126,31 +136,49 @@ impl KMeans {
             &scaled
         };
         let points = Points { data, n, d, weights };
-        // With one cluster every run ends the same.
-        let n_init = if self.n_clusters == 1 { 1 } else { self.n_init };
-        let mut best = self.run(&points, 0);
-        let mut keep = |fit: KMeansFit| {
-            if fit.inertia < best.inertia {
-                best = fit;
-            }
-        };
-        if n <= parallel::SUM_BLOCK {
-            // Too few points to share out: share out the runs.
-            parallel::map(n_init - 1, |r| self.run(&points, r + 1)).into_iter().for_each(keep);
-        } else {
-            (1..n_init).for_each(|r| keep(self.run(&points, r)));
-        }
+        let mut best = self.best_run(&points);
         best.centers.iter_mut().for_each(|c| *c /= scale);
         best.inertia = best.inertia / scale / scale;
         Ok(best)
     }
 
+    /// The run with the lowest inertia, the earlier on ties.
+    fn best_run(&self, points: &Points<'_>) -> KMeansFit {
+        // With one cluster every run ends the same.
+        let n_init = if self.n_clusters == 1 { 1 } else { self.n_init };
+        let mut runs = parallel::map(n_init, |r| self.run(points, r));
+        let is_sampled = runs[0].labels.len() < points.n;
+        let mut best = (0, f64::INFINITY);
+        for (r, run) in runs.iter().enumerate() {
+            // A small cluster far away may be in one sample and not in another: only all points can be the judge.
+            let inertia = if is_sampled { inertia(points, &run.centers) } else { run.inertia };
+            if inertia < best.1 {
+                best = (r, inertia);
+            }
+        }
+        let best = runs.swap_remove(best.0);
+        if is_sampled { self.improve(points, best.centers) } else { best }
+    }
+
+    /// One run, over a sample of its own where samples are asked for.
     fn run(&self, points: &Points<'_>, restart: usize) -> KMeansFit {
         // Any odd factor keeps the streams apart, except the one by which the generator expands its seed.
-        let mut random =
-            Random::new(self.seed.wrapping_add((restart as u64).wrapping_mul(0xD134_2543_DE82_EF95)));
-        let sample = seed::draw_sample(points.n, self.n_clusters, self.seeding, &mut random);
-        let centers = seed::plus_plus(points, sample.as_deref(), self.n_clusters, &mut random);
+        let stream = (restart as u64).wrapping_mul(0xD134_2543_DE82_EF95);
+        let mut random = Random::new(self.seed.wrapping_add(stream));
+        let on = |points: &Points<'_>, random: &mut Random| {
+            let centers = seed::plus_plus(points, &Tiles::new(points), self.n_clusters, random);
+            self.improve(points, centers)
+        };
+        let Some(sample) = seed::draw_sample(points.n, self.n_clusters, self.seeding, &mut random) else {
+            return on(points, &mut random);
+        };
+        let rows: Vec<f64> = sample.iter().flat_map(|&i| points.row(i as usize)).copied().collect();
+        let weights: Option<Vec<f64>> =
+            points.weights.map(|w| sample.iter().map(|&i| w[i as usize]).collect());
+        on(&Points { data: &rows, n: sample.len(), d: points.d, weights: weights.as_deref() }, &mut random)
+    }
+
+    fn improve(&self, points: &Points<'_>, centers: Vec<f64>) -> KMeansFit {
         lloyd(points, centers, self.n_clusters, self.max_iterations, self.tol)
     }
 
@@ -175,7 +203,7 @@ impl KMeans {
             let expected = n.saturating_mul(d);
             return Err(Error::ShapeMismatch { what: "the data to cluster", expected, got: data.len() });
         }
-        if let Some(index) = data.iter().position(|x| !x.is_finite()) {
+        if let Some(index) = first_not_finite(data) {
             return Err(Error::NotFinite { what: "the data to cluster", index, value: data[index] });
         }
         let Some(weights) = weights else { return Ok(()) };
@@ -191,9 +219,31 @@ impl KMeans {
     }
 }
 
+/// Where the first number stands that is not finite.
+pub(crate) fn first_not_finite(data: &[f64]) -> Option<usize> {
+    const BLOCK: usize = 1 << 15;
+    let is_finite = |block: &[f64]| block.iter().fold(true, |all, x| all & x.is_finite());
+    let blocks = parallel::map(data.len().div_ceil(BLOCK), |b| {
+        is_finite(&data[b * BLOCK..((b + 1) * BLOCK).min(data.len())])
+    });
+    let first = blocks.iter().position(|finite| !finite)? * BLOCK;
+    data[first..].iter().position(|x| !x.is_finite()).map(|at| first + at)
+}
+
 /// A power of two that brings the data to where squares neither overflow nor vanish; 1 for ordinary data.
 fn safe_scale(data: &[f64]) -> f64 {
-    let largest = data.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    const BLOCK: usize = 1 << 15;
+    let largest_of = |block: &[f64]| {
+        let mut largest = [0.0_f64; 8];
+        for x in block.chunks(8) {
+            largest.iter_mut().zip(x).for_each(|(m, x)| *m = if x.abs() > *m { x.abs() } else { *m });
+        }
+        largest.into_iter().fold(0.0_f64, f64::max)
+    };
+    let blocks = parallel::map(data.len().div_ceil(BLOCK), |b| {
+        largest_of(&data[b * BLOCK..((b + 1) * BLOCK).min(data.len())])
+    });
+    let largest = blocks.into_iter().fold(0.0_f64, f64::max);
     if largest == 0.0 || (1e-100..1e100).contains(&largest) {
         return 1.0;
     }
@@ -259,6 +309,26 @@ mod tests {
         let flat = vec![0.0; 10];
         let one = KMeans::new(2).n_init(1).fit(&flat, 10, 1, None).unwrap();
         assert_eq!(one, KMeans::new(2).n_init(7).fit(&flat, 10, 1, None).unwrap());
+    }
+
+    #[test]
+    fn a_run_tried_on_a_sample_is_as_good_as_one_on_all_points() {
+        let (n, d, k) = (6000, 3, 5);
+        let data = blobs(n, d, k, 2);
+        let inertia = |seeding| KMeans::new(k).seeding(seeding).fit(&data, n, d, None).unwrap().inertia;
+        let (all, sample) = (inertia(Seeding::All), inertia(Seeding::Sample(200)));
+        assert!((sample / all - 1.0).abs() < 1e-3, "{sample} and {all}");
+    }
+
+    #[test]
+    fn the_first_number_that_is_not_finite_is_found() {
+        let mut data = vec![1.0; 100_000];
+        assert_eq!(first_not_finite(&data), None);
+        data[99_999] = f64::NAN;
+        assert_eq!(first_not_finite(&data), Some(99_999));
+        data[40_000] = f64::NEG_INFINITY;
+        assert_eq!(first_not_finite(&data), Some(40_000));
+        assert_eq!(first_not_finite(&[]), None);
     }
 
     #[test]

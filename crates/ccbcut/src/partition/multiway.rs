@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    kmeans::{KMeans, Seeding},
+    kmeans::{KMeans, Seeding, first_not_finite},
     labels::Labels,
 };
 
@@ -91,7 +91,7 @@ impl Multiway {
         self
     }
 
-    /// Which rows k-means draws its first centres from.
+    /// Which rows the starts of k-means are tried on.
     #[must_use]
     pub fn seeding(mut self, seeding: Seeding) -> Self {
         self.seeding = seeding;
@@ -182,7 +182,7 @@ impl Multiway {
         if pi.len() != n {
             return Err(Error::ShapeMismatch { what: "the balance weights", expected: n, got: pi.len() });
         }
-        if let Some(index) = embedding.iter().position(|x| !x.is_finite()) {
+        if let Some(index) = first_not_finite(embedding) {
             return Err(Error::NotFinite { what: "the embedding", index, value: embedding[index] });
         }
         match pi.iter().position(|&p| !(p.is_finite() && p > 0.0)) {

@@ -7,7 +7,7 @@ const ROOMS: [&str; 9] =
     ["image", "affinity", "coarsen", "embedding", "partition", "control", "cluster", "report", "segment"];
 
 /// What everybody may use, and what these themselves may use.
-const SHARED: [(&str, &[&str]); 9] = [
+const SHARED: [(&str, &[&str]); 10] = [
     ("error", &[]),
     ("simd", &[]),
     ("parallel", &[]),
@@ -18,6 +18,7 @@ const SHARED: [(&str, &[&str]); 9] = [
     ("graph", &["error", "simd", "parallel", "random", "labels", "linalg"]),
     ("cost", &["error", "simd", "parallel", "labels", "graph"]),
     ("kmeans", &["error", "simd", "parallel", "random"]),
+    ("memory", &["graph", "linalg"]),
 ];
 
 fn allowed(module: &str) -> Vec<&'static str> {

@@ -1,0 +1,295 @@
+//! How many bytes a run will need, told before they are taken.
+//!
+//! A [`Prediction`] is one table of named terms. Each is held from one [`Phase`] to another, and the peak is the
+//! largest sum of terms held at the same time. Sizes follow from the shape of the input and from how each room stores
+//! what it makes; the number of entries of a factor is counted for a graph, and bounded by its band for an image. What
+//! is not predicted is time.
+
+use crate::{graph::Graph, linalg::cholesky::Symbolic};
+
+/// Where a run is; in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Phase {
+    /// The input is there.
+    Read,
+    /// Pixels are tied.
+    Affinity,
+    /// The graph is decimated.
+    Coarsen,
+    /// Eigenproblems are solved.
+    Embedding,
+    /// Embeddings or labels go to the pixels.
+    Upsample,
+    /// Rows become parts.
+    Rounding,
+    /// The cut is measured and written.
+    Costs,
+}
+
+impl Phase {
+    const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Affinity,
+        Self::Coarsen,
+        Self::Embedding,
+        Self::Upsample,
+        Self::Rounding,
+        Self::Costs,
+    ];
+
+    /// The name used by the command and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Affinity => "affinity",
+            Self::Coarsen => "coarsen",
+            Self::Embedding => "embedding",
+            Self::Upsample => "upsample",
+            Self::Rounding => "rounding",
+            Self::Costs => "costs",
+        }
+    }
+}
+
+/// Something that takes memory for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Term {
+    /// What it is.
+    pub name: &'static str,
+    /// How large.
+    pub bytes: u64,
+    /// The phase that makes it.
+    pub from: Phase,
+    /// The last phase that holds it.
+    pub to: Phase,
+}
+
+/// What a run will need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prediction {
+    /// The terms, in the order in which they appear.
+    pub terms: Vec<Term>,
+}
+
+impl Prediction {
+    /// Bytes held at the same time in a phase.
+    pub fn held_in(&self, phase: Phase) -> u64 {
+        let held = self.terms.iter().filter(|term| term.from <= phase && phase <= term.to);
+        held.fold(0, |sum, term| sum.saturating_add(term.bytes))
+    }
+
+    /// The phase that needs most, and how many bytes.
+    pub fn peak(&self) -> (Phase, u64) {
+        let mut peak = (Phase::Read, 0);
+        for phase in Phase::ALL {
+            let bytes = self.held_in(phase);
+            if bytes > peak.1 {
+                peak = (phase, bytes);
+            }
+        }
+        peak
+    }
+}
+
+/// What an image is cut with, as far as memory is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageRun {
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+    /// Numbers per pixel.
+    pub channels: usize,
+    /// Half the neighbours of a pixel: the offsets that the graph stores.
+    pub offsets: usize,
+    /// Decimations asked for.
+    pub levels: usize,
+    /// Parts.
+    pub segments: usize,
+    /// Columns of the embedding (multiway); one for a hierarchical cut.
+    pub columns: usize,
+}
+
+/// The program itself, its threads, and what the allocator holds back.
+const PROGRAM: f64 = 11e6;
+
+/// Bytes of an entry of compressed rows: an index and a weight.
+const ENTRY: f64 = 12.0;
+
+/// A factorisation above this many entries is not attempted.
+const MAX_FACTOR_ENTRIES: f64 = 8e8;
+
+/// Up to this many vertices an eigenproblem needs no factor.
+const DENSE_LIMIT: usize = 48;
+
+/// Predicts a run over an image.
+pub fn of_image(run: &ImageRun) -> Prediction {
+    let pixels = (run.height as f64) * (run.width as f64);
+    let neighbors = 2.0 * run.offsets as f64;
+    let reach = (neighbors / std::f64::consts::PI).sqrt();
+    // Near its border, a grid has only a part of the disc around a pixel: this much of it on average.
+    let inside = |height: usize, width: usize| {
+        let border = 4.0 / (3.0 * std::f64::consts::PI) * reach;
+        neighbors * (1.0 - border / height.max(1) as f64 - border / width.max(1) as f64).max(0.2)
+    };
+    let mut table = Table::new();
+    // The pixels, the 8-bit copy for pictures, the list of pixels and the label maps.
+    table.add("image", pixels * (4.0 * run.channels as f64 + 3.0 + 12.0), Phase::Read, Phase::Costs);
+    table.add("pixel graph", pixels * (4.0 * run.offsets as f64 + 8.0), Phase::Affinity, Phase::Costs);
+    table.add("colours", pixels * 12.0, Phase::Affinity, Phase::Affinity);
+
+    let (mut height, mut width, mut level) = (run.height, run.width, 0);
+    let (mut graph, mut largest_step, mut above) = (0.0, 0.0_f64, 0.0);
+    while level < run.levels && (height / 2).saturating_mul(width / 2) > run.segments {
+        let fine = height as f64 * width as f64;
+        let mixed = inside(height, width) / 4.0;
+        (height, width, level) = (height / 2, width / 2, level + 1);
+        let coarse = height as f64 * width as f64;
+        // Each pixel is a mixture of the kept quarter of its neighbours, stored in runs of 16 bytes.
+        let mixture = fine * (8.0 * mixed + 16.0 * reach + 16.0);
+        table.add("way back up", mixture, Phase::Coarsen, Phase::Upsample);
+        let next = coarse * (ENTRY * inside(height, width) + 24.0);
+        // While a graph is made, its upper half exists twice, in lists with room to grow, and the graph before it is
+        // still there.
+        largest_step = largest_step.max(above + 2.0 * next);
+        (above, graph) = (next, next);
+    }
+    table.add("decimation", (largest_step - graph).max(0.0), Phase::Coarsen, Phase::Coarsen);
+    table.add("coarse graph", graph, Phase::Coarsen, Phase::Costs);
+    let vertices = height as f64 * width as f64;
+    // Every vertex is tied to the next `reach` lines of the shorter side.
+    let band = (reach.ceil() + 1.0) * height.min(width) as f64;
+    let entries = (vertices * band.min(vertices / 2.0)).min(MAX_FACTOR_ENTRIES);
+    table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
+
+    let columns = if run.columns > 1 { run.columns } else { run.segments };
+    let rows = 8.0 * pixels * columns as f64;
+    table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
+    table.add("its copies", rows, Phase::Upsample, Phase::Upsample);
+    table.add("k-means", pixels * 28.0 + 0.1 * rows, Phase::Rounding, Phase::Rounding);
+    table.done()
+}
+
+/// Predicts a run over a graph that is there already; `columns` is 1 for a hierarchical cut.
+///
+/// # Complexity
+/// That of the symbolic analysis of each component.
+pub fn of_graph(graph: &Graph, columns: usize) -> Prediction {
+    let (vertices, edges) = (graph.n_vertices() as f64, graph.n_edges() as f64);
+    let mut table = Table::new();
+    table.add("graph", 2.0 * ENTRY * edges + 24.0 * vertices, Phase::Read, Phase::Costs);
+    // A file is decoded into lists of edges first.
+    table.add("file", 2.0 * 16.0 * edges, Phase::Read, Phase::Read);
+    table.solver(vertices, edges, factor_entries(graph), columns);
+    table.add("embedding", 8.0 * vertices * columns as f64, Phase::Embedding, Phase::Costs);
+    table.add("k-means", vertices * 28.0, Phase::Rounding, Phase::Rounding);
+    table.done()
+}
+
+/// Numbers stored in the largest factor that will be made.
+fn factor_entries(graph: &Graph) -> f64 {
+    let components = graph.components();
+    let analyzed = |graph: &Graph| {
+        Symbolic::analyze(graph, f64::INFINITY, MAX_FACTOR_ENTRIES).map_or(0.0, |s| s.entries())
+    };
+    if components.n_segments() == 1 && graph.n_vertices() > DENSE_LIMIT {
+        return analyzed(graph);
+    }
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); components.n_segments()];
+    for (v, &c) in components.as_slice().iter().enumerate() {
+        members[c as usize].push(v as u32);
+    }
+    let large = members.iter().filter(|vertices| vertices.len() > DENSE_LIMIT);
+    large.map(|vertices| analyzed(&graph.induced(vertices))).fold(0.0, f64::max)
+}
+
+/// Terms in the making.
+struct Table(Vec<Term>);
+
+impl Table {
+    fn new() -> Self {
+        let mut table = Self(Vec::new());
+        table.add("program", PROGRAM, Phase::Read, Phase::Costs);
+        table
+    }
+
+    fn add(&mut self, name: &'static str, bytes: f64, from: Phase, to: Phase) {
+        if bytes >= 1.0 {
+            self.0.push(Term { name, bytes: bytes as u64, from, to });
+        }
+    }
+
+    /// The eigenproblems: reweighted graph, pattern, factor and basis.
+    fn solver(&mut self, vertices: f64, edges: f64, entries: f64, columns: usize) {
+        let wanted = columns as f64;
+        self.add("reweighted graph", 2.0 * ENTRY * edges, Phase::Embedding, Phase::Embedding);
+        // The pattern, and the orders of elimination that are compared.
+        let analysis = 2.0 * (2.0 * 4.0 * edges + 40.0 * vertices);
+        self.add("analysis", analysis, Phase::Embedding, Phase::Embedding);
+        // In double precision, which follows where single precision is not enough.
+        self.add("factor", 8.0 * entries, Phase::Embedding, Phase::Embedding);
+        if columns == 1 {
+            self.add("parts", 2.0 * ENTRY * edges, Phase::Embedding, Phase::Embedding);
+        }
+        // Vectors and their images, a few blocks of each, and the blocks that a step works with.
+        let vectors = 2.0 * (4.0 * wanted + 24.0) + 4.0 * wanted;
+        self.add("basis", 8.0 * vertices * vectors, Phase::Embedding, Phase::Embedding);
+    }
+
+    fn done(self) -> Prediction {
+        Prediction { terms: self.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::gallery;
+
+    fn photograph(side: usize, levels: usize) -> ImageRun {
+        ImageRun { height: side, width: side, channels: 3, offsets: 158, levels, segments: 8, columns: 8 }
+    }
+
+    #[test]
+    fn the_peak_is_the_largest_sum_of_what_is_held_together() {
+        let term = |bytes, from, to| Term { name: "x", bytes, from, to };
+        let terms = vec![
+            term(5, Phase::Read, Phase::Costs),
+            term(7, Phase::Coarsen, Phase::Embedding),
+            term(6, Phase::Embedding, Phase::Upsample),
+            term(12, Phase::Rounding, Phase::Rounding),
+        ];
+        let prediction = Prediction { terms };
+        assert_eq!(Phase::ALL.map(|phase| prediction.held_in(phase)), [5, 5, 12, 18, 11, 17, 5]);
+        assert_eq!(prediction.peak(), (Phase::Embedding, 18));
+        assert_eq!(
+            Prediction { terms: vec![term(u64::MAX, Phase::Read, Phase::Read); 2] }.peak().1,
+            u64::MAX
+        );
+    }
+
+    #[test]
+    fn memory_grows_with_the_pixels_and_falls_with_nothing() {
+        let peak = |side, levels| of_image(&photograph(side, levels)).peak().1;
+        let ratio = (peak(800, 2) - PROGRAM as u64) as f64 / (peak(400, 2) - PROGRAM as u64) as f64;
+        assert!((3.9..4.6).contains(&ratio), "{ratio}");
+        let wider = of_image(&ImageRun { columns: 30, ..photograph(400, 2) });
+        assert!(wider.held_in(Phase::Upsample) > of_image(&photograph(400, 2)).held_in(Phase::Upsample));
+        let huge = ImageRun { height: usize::MAX, width: usize::MAX, ..photograph(1, 2) };
+        assert_eq!(of_image(&huge).peak().1, u64::MAX);
+    }
+
+    #[test]
+    fn the_factor_of_a_graph_is_counted_by_component() {
+        let pieces = gallery::planted(&[60, 60], 1.0, 0.0, 1);
+        let one = gallery::planted(&[60], 1.0, 0.0, 1);
+        assert!(factor_entries(&one) > 1000.0);
+        assert!((factor_entries(&pieces) - factor_entries(&one)).abs() < 1e-9);
+        assert_eq!(factor_entries(&gallery::planted(&[20, 20], 1.0, 0.0, 1)), 0.0);
+        let terms = of_graph(&one, 2).terms;
+        assert!(terms.iter().any(|term| term.name == "factor" && term.bytes > 4000));
+    }
+}
