@@ -44,6 +44,7 @@ fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
         .max_iterations(args.max_iterations)
         .tol(args.tol)
         .eigen_tol(args.eigen_tol)
+        .early_stop(args.early_stop)
         .rotate(args.rotate)
 }
 

@@ -92,6 +92,9 @@ pub struct EmbeddingArgs {
         allow_negative_numbers = true
     )]
     pub tol: f64,
+    /// Stop sweeping as soon as no vertex changes sides: faster, the cost may come out a little different
+    #[arg(long, hide_short_help = true)]
+    pub early_stop: bool,
     /// Residual at which the eigensolver stops
     #[arg(
         long,

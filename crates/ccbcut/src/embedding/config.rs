@@ -74,6 +74,7 @@ pub struct Irrq {
     pub(super) tol: f64,
     pub(super) eigen_tol: f64,
     pub(super) floor_decades: f64,
+    pub(super) early_stop: bool,
     pub(super) rotate: bool,
     pub(super) seed: u64,
 }
@@ -94,6 +95,7 @@ impl Irrq {
             tol: 0.01,
             eigen_tol: 1e-6,
             floor_decades: 10.0,
+            early_stop: false,
             rotate: false,
             seed: 0,
         }
@@ -175,6 +177,15 @@ impl Irrq {
     #[must_use]
     pub fn epsilon_floor(mut self, decades: f64) -> Self {
         self.floor_decades = decades;
+        self
+    }
+
+    /// Whether the sweeps may end before the cost has settled: once no vertex changes its side of the middle of any
+    /// column from one sweep to the next, and the cost changes by no more than ten times `tol`. Off by default, as
+    /// the paper knows no such rule; `docs/concepts/solver.md` says what it saves and what it costs.
+    #[must_use]
+    pub fn early_stop(mut self, early_stop: bool) -> Self {
+        self.early_stop = early_stop;
         self
     }
 

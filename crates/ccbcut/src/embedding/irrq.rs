@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate,
+    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate, sides,
     spectrum::{EigenParams, Spectrum},
 };
 
@@ -101,7 +101,8 @@ impl Irrq {
                 ms: clock.elapsed().as_secs_f64() * 1e3,
             });
             let interrupted = observer(&trace.iterations[trace.iterations.len() - 1]).is_break();
-            if let Some(reason) = self.stop_reason(&trace.iterations, epsilon, interrupted) {
+            let stop = self.stop_reason(&trace.iterations, epsilon, interrupted);
+            if let Some(reason) = stop.or_else(|| self.settled(&trace.iterations, previous.as_ref(), &y)) {
                 trace.stop_reason = reason;
                 let settled = !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted);
                 let last =
@@ -201,6 +202,20 @@ impl Irrq {
             _ => None,
         };
         settled.or((sweeps >= self.max_iterations).then_some(StopReason::MaxIterations))
+    }
+
+    /// The early stop, where it is asked for.
+    fn settled(
+        &self,
+        iterations: &[Iteration],
+        previous: Option<&Embedding>,
+        y: &Embedding,
+    ) -> Option<StopReason> {
+        let (Some(previous), [.., before, now]) = (previous.filter(|_| self.early_stop), iterations) else {
+            return None;
+        };
+        let is_near = (before.f - now.f).abs() <= 10.0 * self.tol * before.f.abs();
+        (is_near && sides(previous) == sides(y)).then_some(StopReason::SidesSettled)
     }
 
     /// The toolbox's rule on J_τ; its sweeps are counted after the τ = 2 solution.

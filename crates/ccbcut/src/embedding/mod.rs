@@ -100,6 +100,20 @@ impl Embedding {
     }
 }
 
+/// On which side of the middle of its column each coordinate lies.
+fn sides(embedding: &Embedding) -> Vec<bool> {
+    let k = embedding.n_components;
+    let mut extent = vec![(f64::INFINITY, f64::NEG_INFINITY); k];
+    for row in embedding.values.chunks_exact(k.max(1)) {
+        for (extent, &y) in extent.iter_mut().zip(row) {
+            *extent = (extent.0.min(y), extent.1.max(y));
+        }
+    }
+    let middle: Vec<f64> = extent.iter().map(|e| 0.5 * (e.0 + e.1)).collect();
+    let rows = embedding.values.chunks_exact(k.max(1));
+    rows.flat_map(|row| row.iter().zip(&middle).map(|(y, m)| y > m)).collect()
+}
+
 /// +1 or −1, so that the entry of largest magnitude becomes positive; the first of nearly equal ones decides.
 fn column_sign(column: &[f64], scale: &[f64]) -> f64 {
     let largest = column.iter().zip(scale).map(|(x, s)| (x * s).abs()).fold(0.0, f64::max);
@@ -140,6 +154,8 @@ pub enum StopReason {
     SingleSolve,
     /// The cost changed by no more than the tolerance.
     Converged,
+    /// No vertex changed sides any more; asked for by [`Irrq::early_stop`].
+    SidesSettled,
     /// The sweep limit was reached.
     MaxIterations,
     /// ε reached zero (or the unit roundoff, in the released variant).
@@ -158,6 +174,7 @@ impl StopReason {
         match self {
             Self::SingleSolve => "single_solve",
             Self::Converged => "converged",
+            Self::SidesSettled => "sides_settled",
             Self::MaxIterations => "max_iterations",
             Self::EpsilonVanished => "epsilon_vanished",
             Self::CostRose => "cost_rose",
