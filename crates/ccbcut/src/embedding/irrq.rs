@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, time::Instant};
 use crate::{error::Result, graph::Graph};
 
 use super::{
-    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate,
+    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, large, objective, reweight, rotate,
     spectrum::{EigenParams, Spectrum},
 };
 
@@ -153,7 +153,12 @@ impl Irrq {
         }
         if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
             let largest = r.iter().copied().fold(0.0, f64::max);
-            let span = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+            let decades = if graph.n_vertices() > large::LARGE {
+                self.floor_decades.min(large::DECADES)
+            } else {
+                self.floor_decades
+            };
+            let span = largest * 10_f64.powf(-decades / (2.0 - self.tau));
             // Differences below the rounding of the coordinates themselves are noise.
             trace.epsilon_floor = span.max(reweight::rounding_of_differences(graph, y, self.variant));
         }

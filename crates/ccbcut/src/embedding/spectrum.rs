@@ -6,7 +6,7 @@
 //! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
 //! the end the dense solver of high relative accuracy, which needs no judge.
 
-use super::clusters;
+use super::{clusters, large};
 use crate::{
     error::{Error, Result},
     graph::Graph,
@@ -93,7 +93,7 @@ impl Spectrum {
         }
         let whole = members.len() == 1;
         let pieces = members.into_iter().map(|vertices| {
-            let symbolic = if vertices.len() <= DENSE_LIMIT {
+            let symbolic = if vertices.len() <= DENSE_LIMIT || vertices.len() > large::LARGE {
                 None
             } else if whole {
                 Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)
@@ -256,6 +256,12 @@ impl Connected<'_> {
             return Ok(self.dense_relative(params.n_pairs, 0));
         }
         let mut best = Best::default();
+        if n > large::LARGE {
+            best.add(large::smallest(self.graph, self.scale, params, start));
+            if best.residual() <= params.tol.max(large::ACCEPTED) {
+                return best.into_pairs(params.tol);
+            }
+        }
         let is_resolved = !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
         let is_small = n <= DENSE_RELATIVE_MAX;
         if is_small && !is_resolved {
@@ -283,7 +289,7 @@ impl Connected<'_> {
 
     /// The block solver with each inverse that suits the weights, one after the other, until one converges.
     fn iterative_attempts(&self, params: &EigenParams, start: &[f64], best: &mut Best) {
-        if self.symbolic.is_none() {
+        if self.symbolic.is_none() && best.0.is_none() {
             best.add(Some(finished(self.davidson_free(params, start))));
             return;
         }

@@ -73,7 +73,7 @@ impl Graph {
         weight: impl Fn(usize, usize) -> f32 + Sync + Send,
     ) -> Result<Self> {
         check_vertex_count(height.saturating_mul(width))?;
-        let mut stencil = Stencil { height, width, offsets, weights: Vec::new() };
+        let mut stencil = Stencil { height, width, offsets, weights: Vec::new(), cells: None };
         let per_row = stencil.offsets.len() * width;
         let mut weights = vec![0.0_f32; per_row * height];
         parallel::for_each_chunk(&mut weights, per_row, |row, part| {
@@ -96,7 +96,8 @@ impl Graph {
         Ok(Self::from_storage(Storage::Stencil(stencil), Vec::new()))
     }
 
-    /// The subgraph on some vertices (distinct, in the order given), always in compressed rows.
+    /// The subgraph on some vertices (distinct, in the order given): a large part of an image is cut out of it, all
+    /// else comes in compressed rows.
     ///
     /// Self-loops come along; degrees are those inside the subgraph.
     ///
@@ -109,6 +110,12 @@ impl Graph {
             position[old as usize] = new as u32;
         }
         let is_sorted = vertices.is_sorted();
+        if let Storage::Stencil(stencil) = &self.storage
+            && is_sorted
+            && let Some(part) = stencil.cropped(vertices)
+        {
+            return Self::from_storage(Storage::Stencil(part), Vec::new());
+        }
         let (mut offsets, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
         let mut row: Vec<(u32, f64)> = Vec::new();
         for &old in vertices {

@@ -5,7 +5,12 @@
 
 use crate::{linalg::LinearOperator, parallel};
 
-use super::{Graph, ROW_BLOCK, Storage, csr::Csr, stencil::Stencil};
+use super::{
+    Graph, ROW_BLOCK, Storage,
+    csr::Csr,
+    product::{Layout, PANEL, Real},
+    stencil::Stencil,
+};
 
 /// Columns that go through the matrix together.
 const GROUP: usize = 8;
@@ -35,6 +40,10 @@ impl LinearOperator for Laplacian<'_> {
     }
 
     fn apply(&self, x: &[f64], y: &mut [f64]) {
+        let csr = match &self.graph.storage {
+            Storage::Sparse(csr) => csr,
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
+        };
         let scaled: Vec<f64>;
         let z = match self.scale {
             Some(scale) => {
@@ -43,16 +52,13 @@ impl LinearOperator for Laplacian<'_> {
             }
             None => x,
         };
-        match &self.graph.storage {
-            Storage::Sparse(csr) => parallel::for_each_chunk(y, ROW_BLOCK, |block, part| {
-                for (k, out) in part.iter_mut().enumerate() {
-                    let (targets, weights) = csr.row(block * ROW_BLOCK + k);
-                    let zi = z[block * ROW_BLOCK + k];
-                    *out = targets.iter().zip(weights).map(|(&j, &w)| w * (zi - z[j as usize])).sum();
-                }
-            }),
-            Storage::Stencil(stencil) => apply_stencil(stencil, z, y),
-        }
+        parallel::for_each_chunk(y, ROW_BLOCK, |block, part| {
+            for (k, out) in part.iter_mut().enumerate() {
+                let (targets, weights) = csr.row(block * ROW_BLOCK + k);
+                let zi = z[block * ROW_BLOCK + k];
+                *out = targets.iter().zip(weights).map(|(&j, &w)| w * (zi - z[j as usize])).sum();
+            }
+        });
         if let Some(scale) = self.scale {
             y.iter_mut().zip(scale).for_each(|(y, s)| *y *= s);
         }
@@ -61,86 +67,87 @@ impl LinearOperator for Laplacian<'_> {
     /// Groups of columns go through the matrix together, interleaved, so that each weight is read once per group.
     fn apply_block(&self, x: &[f64], y: &mut [f64]) {
         let n = self.dim();
-        let Storage::Sparse(csr) = &self.graph.storage else {
-            x.chunks_exact(n.max(1)).zip(y.chunks_exact_mut(n.max(1))).for_each(|(x, y)| self.apply(x, y));
-            return;
+        let csr = match &self.graph.storage {
+            Storage::Sparse(csr) => csr,
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
         };
         for (x, y) in x.chunks(n.max(1) * GROUP).zip(y.chunks_mut(n.max(1) * GROUP)) {
             match x.len().checked_div(n) {
                 None | Some(0) => {}
                 Some(1) => self.apply(x, y),
-                Some(2..=4) => self.apply_group::<4>(csr, x, y),
-                Some(_) => self.apply_group::<GROUP>(csr, x, y),
+                Some(2..=4) => apply_group::<f64, 4>(csr, x, y, self.scale),
+                Some(_) => apply_group::<f64, GROUP>(csr, x, y, self.scale),
             }
         }
     }
 }
 
 impl Laplacian<'_> {
-    /// At most `G` columns at once.
-    fn apply_group<const G: usize>(&self, csr: &Csr, x: &[f64], y: &mut [f64]) {
-        let n = self.dim();
-        let mut z = vec![[0.0; G]; n];
-        for (l, column) in x.chunks_exact(n).enumerate() {
-            match self.scale {
-                Some(scale) => z.iter_mut().zip(column).zip(scale).for_each(|((z, x), s)| z[l] = x * s),
-                None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
-            }
-        }
-        let mut product = vec![[0.0; G]; n];
-        parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, part| {
-            for (k, out) in part.iter_mut().enumerate() {
-                let i = block * ROW_BLOCK + k;
-                let (targets, weights) = csr.row(i);
-                let own = z[i];
-                let mut sum = [0.0; G];
-                for (&j, &w) in targets.iter().zip(weights) {
-                    let other = &z[j as usize];
-                    for l in 0..G {
-                        sum[l] += w * (own[l] - other[l]);
+    /// Y = L X in single precision and without the scaling, for several vectors stored one after the other.
+    pub(crate) fn apply_single(&self, x: &[f32], y: &mut [f32]) {
+        let n = self.dim().max(1);
+        match &self.graph.storage {
+            Storage::Stencil(stencil) => apply_stencil(stencil, x, y, None),
+            Storage::Sparse(csr) => {
+                for (x, y) in x.chunks(n * GROUP).zip(y.chunks_mut(n * GROUP)) {
+                    match x.len() / n {
+                        1 => apply_group::<f32, 1>(csr, x, y, None),
+                        2..=4 => apply_group::<f32, 4>(csr, x, y, None),
+                        _ => apply_group::<f32, GROUP>(csr, x, y, None),
                     }
                 }
-                *out = sum;
-            }
-        });
-        for (l, column) in y.chunks_exact_mut(n).enumerate() {
-            match self.scale {
-                Some(scale) => {
-                    column.iter_mut().zip(&product).zip(scale).for_each(|((y, p), s)| *y = p[l] * s);
-                }
-                None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
             }
         }
     }
 }
 
-/// One image row at a time: the offset is the outer loop, so that the inner one runs along contiguous pixels.
-fn apply_stencil(stencil: &Stencil, z: &[f64], y: &mut [f64]) {
-    let width = stencil.width;
-    parallel::for_each_chunk(y, width, |row, out| {
-        out.fill(0.0);
-        let here = &z[row * width..(row + 1) * width];
-        for (o, &(dr, dc)) in stencil.offsets.iter().enumerate() {
-            let columns = stencil.columns(dc);
-            let shifted = columns.start.wrapping_add_signed(dc)..columns.end.wrapping_add_signed(dc);
-            if row + dr < stencil.height {
-                let weights = &stencil.weights[stencil.index(row, o, 0)..][columns.clone()];
-                let there = &z[(row + dr) * width..][shifted.clone()];
-                let own = &here[columns.clone()];
-                for (k, y) in out[columns.clone()].iter_mut().enumerate() {
-                    *y += f64::from(weights[k]) * (own[k] - there[k]);
+/// At most `G` columns at once.
+fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+    let n = csr.offsets.len() - 1;
+    let mut z = vec![[T::default(); G]; n];
+    for (l, column) in x.chunks_exact(n).enumerate() {
+        match scale {
+            Some(scale) => z.iter_mut().zip(column).zip(scale).for_each(|((z, &x), &s)| z[l] = x * s),
+            None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
+        }
+    }
+    let mut product = vec![[T::default(); G]; n];
+    parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, part| {
+        for (k, out) in part.iter_mut().enumerate() {
+            let i = block * ROW_BLOCK + k;
+            let (targets, weights) = csr.row(i);
+            let own = z[i];
+            let mut sum = [T::default(); G];
+            for (&j, &w) in targets.iter().zip(weights) {
+                let other = &z[j as usize];
+                let w = T::from_weight(w);
+                for l in 0..G {
+                    sum[l] += w * (own[l] - other[l]);
                 }
             }
-            if dr <= row {
-                let weights = &stencil.weights[stencil.index(row - dr, o, 0)..][columns.clone()];
-                let there = &z[(row - dr) * width..][columns];
-                let own = &here[shifted.clone()];
-                for (k, y) in out[shifted].iter_mut().enumerate() {
-                    *y += f64::from(weights[k]) * (own[k] - there[k]);
-                }
-            }
+            *out = sum;
         }
     });
+    for (l, column) in y.chunks_exact_mut(n).enumerate() {
+        match scale {
+            Some(scale) => {
+                column.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| *y = p[l] * s);
+            }
+            None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
+        }
+    }
+}
+
+/// Groups of columns go through the stencil together.
+fn apply_stencil<T: Real>(stencil: &Stencil, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+    let n = stencil.n_vertices();
+    if n == 0 {
+        return;
+    }
+    let layout = Layout::new(stencil);
+    for (x, y) in x.chunks(n * PANEL).zip(y.chunks_mut(n * PANEL)) {
+        T::apply(&layout, x, y, scale);
+    }
 }
 
 #[cfg(test)]

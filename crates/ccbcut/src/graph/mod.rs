@@ -13,6 +13,7 @@ mod build;
 mod csr;
 pub mod gallery;
 mod laplacian;
+mod product;
 mod stencil;
 
 pub use balance::Balance;
@@ -90,8 +91,8 @@ impl Graph {
     /// Height and width when the vertices are the pixels of an image, stored by offset.
     pub fn grid_shape(&self) -> Option<(usize, usize)> {
         match &self.storage {
-            Storage::Sparse(_) => None,
-            Storage::Stencil(stencil) => Some((stencil.height, stencil.width)),
+            Storage::Stencil(stencil) if stencil.cells.is_none() => Some((stencil.height, stencil.width)),
+            _ => None,
         }
     }
 
@@ -101,6 +102,27 @@ impl Graph {
         match &self.storage {
             Storage::Sparse(csr) => csr.for_each_neighbor(vertex, &mut f),
             Storage::Stencil(stencil) => stencil.for_each_neighbor(vertex, &mut f),
+        }
+    }
+
+    /// The weight of the heaviest edge of every vertex, 0 where there is none.
+    pub(crate) fn heaviest_edges(&self) -> Vec<f64> {
+        match &self.storage {
+            Storage::Stencil(stencil) => stencil.heaviest().into_iter().map(f64::from).collect(),
+            Storage::Sparse(csr) => {
+                let most = |v| csr.row(v).1.iter().copied().fold(0.0, f64::max);
+                (0..self.n_vertices()).map(most).collect()
+            }
+        }
+    }
+
+    /// Calls `f(j, w_ij)` for the close neighbours of a vertex: in a stencil those a few pixels away, in compressed
+    /// rows all of them.
+    #[inline]
+    pub(crate) fn for_each_near(&self, vertex: usize, mut f: impl FnMut(usize, f64)) {
+        match &self.storage {
+            Storage::Sparse(csr) => csr.for_each_neighbor(vertex, &mut f),
+            Storage::Stencil(stencil) => stencil.for_each_near(vertex, &mut f),
         }
     }
 
@@ -184,6 +206,9 @@ impl Graph {
     /// # Complexity
     /// O(n + |E|) time.
     pub fn components(&self) -> Labels {
+        if let Storage::Stencil(stencil) = &self.storage {
+            return Labels::from_raw(&stencil.components());
+        }
         const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
@@ -220,7 +245,7 @@ impl Graph {
     fn sum_rows(&self) -> Vec<f64> {
         let n = match &self.storage {
             Storage::Sparse(csr) => csr.offsets.len() - 1,
-            Storage::Stencil(stencil) => stencil.height * stencil.width,
+            Storage::Stencil(stencil) => stencil.n_vertices(),
         };
         let mut degrees = vec![0.0; n];
         parallel::for_each_chunk(&mut degrees, ROW_BLOCK, |block, part| {
