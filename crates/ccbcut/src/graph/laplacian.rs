@@ -165,6 +165,31 @@ mod tests {
         y
     }
 
+    /// Shapes narrower than a tile, lines, and rows fewer than the reach, in both precisions.
+    #[test]
+    fn awkward_stencils_apply_like_the_edge_loop() {
+        for (h, w, radius) in
+            [(1, 40, 3.0), (40, 1, 3.0), (2, 3, 5.0), (70, 33, 4.2), (1, 1, 2.0), (51, 32, 10.0)]
+        {
+            let weight = |i: usize, j: usize| ((i * 7 + j * 3) % 5) as f32 / 4.0;
+            let graph = Graph::from_stencil(h, w, half_disc(radius), weight).unwrap();
+            let n = graph.n_vertices();
+            let x: Vec<f64> = (0..9 * n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+            for columns in [1, 2, 3, 4, 9] {
+                let (mut y, mut z) = (vec![f64::NAN; columns * n], vec![f32::NAN; columns * n]);
+                graph.laplacian().apply_block(&x[..columns * n], &mut y);
+                graph.laplacian().apply_single(&single[..columns * n], &mut z);
+                for ((x, y), z) in x.chunks(n).zip(y.chunks(n)).zip(z.chunks(n)) {
+                    for ((a, b), c) in naive(&graph, &vec![1.0; n], x).iter().zip(y).zip(z) {
+                        assert!((a - b).abs() < 1e-12, "{h} × {w}: {a} {b}");
+                        assert!((a - f64::from(*c)).abs() < 1e-5 * (1.0 + a.abs()), "{h} × {w}: {a} {c}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn both_storages_apply_like_the_edge_loop() {
         let weight = |i: usize, j: usize| ((i * 7 + j * 3) % 5) as f32;

@@ -105,17 +105,6 @@ impl Graph {
         }
     }
 
-    /// The weight of the heaviest edge of every vertex, 0 where there is none.
-    pub(crate) fn heaviest_edges(&self) -> Vec<f64> {
-        match &self.storage {
-            Storage::Stencil(stencil) => stencil.heaviest().into_iter().map(f64::from).collect(),
-            Storage::Sparse(csr) => {
-                let most = |v| csr.row(v).1.iter().copied().fold(0.0, f64::max);
-                (0..self.n_vertices()).map(most).collect()
-            }
-        }
-    }
-
     /// Calls `f(j, w_ij)` for the close neighbours of a vertex: in a stencil those a few pixels away, in compressed
     /// rows all of them.
     #[inline]
@@ -206,10 +195,10 @@ impl Graph {
     /// # Complexity
     /// O(n + |E|) time.
     pub fn components(&self) -> Labels {
+        const NONE: u32 = u32::MAX;
         if let Storage::Stencil(stencil) = &self.storage {
             return Labels::from_raw(&stencil.components());
         }
-        const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.n_vertices()];
         let mut stack = Vec::new();
         let mut next = 0;

@@ -161,6 +161,7 @@ impl<T: Real, const G: usize, const TILE: usize> pulp::NullaryFnOnce for Task<'_
     /// Row after row (those of the halo below included), for each the vectors of the group.
     type Output = Vec<T>;
 
+    #[expect(clippy::inline_always, reason = "the loop takes the vector instructions of its caller")]
     #[inline(always)]
     fn call(self) -> Vec<T> {
         let Self { layout, padded, rows } = self;
@@ -208,6 +209,7 @@ struct Pair<'a, T> {
 impl<T: Real> Pair<'_, T> {
     /// Adds Σ w (xᵢ − xⱼ) over the pixels j that `columns` × `direction` lead to, from `own` to `other`; the weight
     /// lies with pixel i (`shift` 0) or j (`shift` −1).
+    #[expect(clippy::inline_always, reason = "the loop takes the vector instructions of its caller")]
     #[inline(always)]
     fn sum<const G: usize, const TILE: usize>(
         &self,

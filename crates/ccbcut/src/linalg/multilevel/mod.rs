@@ -216,7 +216,7 @@ impl<'a> Level<'a> {
             (0..n).map(|i| if i.wrapping_mul(2_654_435_761) & 64 == 0 { 1.0 } else { -1.0 }).collect();
         let mut y = vec![0.0; n];
         let mut largest = 0.0;
-        for _ in 0..6 {
+        for _ in 0..4 {
             self.graph.laplacian().apply_single(&x, &mut y);
             y.iter_mut().zip(&self.inverse_degrees).for_each(|(y, d)| *y *= d);
             // In the inner product of D, for which D⁻¹L is symmetric.
