@@ -153,7 +153,7 @@ impl Irrq {
         }
         if is_first && self.floor_decades > 0.0 && self.tau < 2.0 {
             let largest = r.iter().copied().fold(0.0, f64::max);
-            let decades = if graph.n_vertices() > large::LARGE {
+            let decades = if large::is_large(graph) {
                 self.floor_decades.min(large::DECADES)
             } else {
                 self.floor_decades

@@ -10,8 +10,11 @@ use crate::{
 
 use super::spectrum::{EigenParams, Eigenpairs, Spectrum};
 
-/// Graphs with more vertices than this come here.
-pub(super) const LARGE: usize = 16_000;
+/// Graphs with more vertices than this may come here.
+const LARGE: usize = 16_000;
+
+/// And only those with this many edges per vertex: sparser ones have cheap factors.
+const DENSE: usize = 32;
 
 /// The largest accepted length of a mapped residual, ‖A⁺(Ax − λx)‖.
 pub(super) const ACCEPTED: f64 = 1e-4;
@@ -24,6 +27,11 @@ const MAX_STEPS: usize = 60;
 
 /// Bytes that the basis and its image may take, unless three blocks take more.
 const BASIS_BYTES: usize = 400 << 20;
+
+/// Whether a graph is too large to be factored.
+pub(super) fn is_large(graph: &Graph) -> bool {
+    graph.n_vertices() > LARGE && graph.n_edges() / DENSE >= graph.n_vertices()
+}
 
 /// The smallest nontrivial pairs of Π^-½ L Π^-½ on a connected graph; `None` when it has no useful levels.
 ///
@@ -102,6 +110,13 @@ mod tests {
             .collect();
         let weight = |i: usize, j: usize| (-(value[i] - value[j]).powi(2)).exp() as f32;
         Graph::from_stencil(height, width, half_disc(4.0), weight).unwrap()
+    }
+
+    #[test]
+    fn only_large_and_dense_graphs_come_here() {
+        let stencil = |radius| Graph::from_stencil(120, 140, half_disc(radius), |_, _| 1.0).unwrap();
+        assert!(is_large(&stencil(6.0)) && !is_large(&stencil(2.0)));
+        assert!(!is_large(&picture(37, 61)) && !is_large(&crate::graph::gallery::path(50_000)));
     }
 
     #[test]

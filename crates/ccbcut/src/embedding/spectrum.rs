@@ -93,12 +93,15 @@ impl Spectrum {
         }
         let whole = members.len() == 1;
         let pieces = members.into_iter().map(|vertices| {
-            let symbolic = if vertices.len() <= DENSE_LIMIT || vertices.len() > large::LARGE {
+            let analyzed = |graph: &Graph| {
+                (!large::is_large(graph)).then(|| Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)).flatten()
+            };
+            let symbolic = if vertices.len() <= DENSE_LIMIT {
                 None
             } else if whole {
-                Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)
+                analyzed(graph)
             } else {
-                Symbolic::analyze(&graph.induced(&vertices), MAX_FLOPS, MAX_ENTRIES)
+                analyzed(&graph.induced(&vertices))
             };
             Piece { vertices, symbolic }
         });
@@ -256,7 +259,7 @@ impl Connected<'_> {
             return Ok(self.dense_relative(params.n_pairs, 0));
         }
         let mut best = Best::default();
-        if n > large::LARGE {
+        if large::is_large(self.graph) {
             best.add(large::smallest(self.graph, self.scale, params, start));
             if best.residual() <= params.tol.max(large::ACCEPTED) {
                 return best.into_pairs(params.tol);
