@@ -7,6 +7,7 @@ use ccbcut::{
     affinity::{Affinity, LabAffinity},
     coarsen::Hierarchy,
     cost::Costs,
+    embedding::spectrum::{EigenParams, Spectrum},
     image::color::{WhitePoint, to_lab},
     kmeans::KMeans,
     linalg::LinearOperator,
@@ -46,12 +47,19 @@ fn components_of_pixels() {
     black_box(fine()).components();
 }
 
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn fine_laplacian(bencher: Bencher<'_, '_>) {
+#[divan::bench(args = [1, 4, 28], sample_count = 5, sample_size = 1)]
+fn fine_laplacian(bencher: Bencher<'_, '_>, columns: usize) {
     let graph = fine();
-    let x = noise(graph.n_vertices());
+    let x = noise(graph.n_vertices() * columns);
     let mut y = vec![0.0; x.len()];
-    bencher.bench_local(|| graph.laplacian().apply(black_box(&x), &mut y));
+    bencher.bench_local(|| graph.laplacian().apply_block(black_box(&x), &mut y));
+}
+
+#[divan::bench(args = [1, 10], sample_count = 1, sample_size = 1)]
+fn fine_eigenpairs(bencher: Bencher<'_, '_>, pairs: usize) {
+    let graph = fine();
+    let spectrum = Spectrum::analyze(graph);
+    bencher.bench(|| spectrum.smallest(graph, graph.degrees(), &EigenParams::new(pairs), None));
 }
 
 #[divan::bench(sample_count = 3, sample_size = 1)]

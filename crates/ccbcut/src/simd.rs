@@ -19,7 +19,7 @@ fn arch() -> Arch {
 ///
 /// It, and every function it calls in a hot loop, must be inlined: mark them `#[inline(always)]`.
 #[inline]
-pub(crate) fn widest<L: pulp::NullaryFnOnce>(work: L) -> L::Output {
+pub(crate) fn widest<W: pulp::WithSimd>(work: W) -> W::Output {
     arch().dispatch(work)
 }
 

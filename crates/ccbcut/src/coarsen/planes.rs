@@ -199,7 +199,7 @@ impl<T: Entry> Planes<T> {
             to[..columns].copy_from_slice(from);
         }
         parallel::for_each_chunk(&mut fine, self.width * columns, |row, fine| {
-            pulp::Arch::new().dispatch(ApplyRow { planes: self, row, y: &padded, columns, fine });
+            simd::widest(ApplyRow { planes: self, row, y: &padded, columns, fine });
         });
         fine
     }

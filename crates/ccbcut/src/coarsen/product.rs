@@ -62,7 +62,7 @@ pub(super) fn product<T: Entry>(planes: &Planes<T>, only_kept: bool) -> HalfMatr
                 if i + spans.len() - 1 < height {
                     strip.load(i + spans.len() - 1);
                 }
-                pulp::Arch::new().dispatch(SumRow { strip: &mut strip, row: i });
+                simd::widest(SumRow { strip: &mut strip, row: i });
                 let end = (first_column + STRIP).min(width);
                 for er in (0..spans.len()).filter(|&er| strip.is_wanted(i, er)) {
                     for o in starts[er]..starts[er + 1] {

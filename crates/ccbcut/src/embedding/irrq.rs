@@ -9,7 +9,8 @@ use crate::{
 };
 
 use super::{
-    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, objective, reweight, rotate, sides,
+    Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, large, objective, reweight, rotate,
+    sides,
     spectrum::{EigenParams, Spectrum},
 };
 
@@ -157,7 +158,9 @@ impl Irrq {
             return 0.0;
         }
         let largest = reweight::differences(distances, self.variant).into_iter().fold(0.0, f64::max);
-        let span = largest * 10_f64.powf(-self.floor_decades / (2.0 - self.tau));
+        let is_large = large::is_large(graph);
+        let decades = if is_large { self.floor_decades.min(large::DECADES) } else { self.floor_decades };
+        let span = largest * 10_f64.powf(-decades / (2.0 - self.tau));
         // Differences below the rounding of the coordinates themselves are noise.
         span.max(reweight::rounding_of_differences(graph, y, self.variant))
     }
@@ -173,8 +176,8 @@ impl Irrq {
             let solves_plain = is_first && self.start == Start::Unit;
             return if solves_plain { epsilon } else { epsilon.min(nth()) };
         }
-        // At τ = 2 every difference may be large, and ε vanishes.
-        let shrunk = if self.tau == 2.0 { 0.0 } else { nth() / n };
+        // Where every difference may be large, as at τ = 2, ε vanishes.
+        let shrunk = if trace.kappa / 2 >= distances.n_edges() { 0.0 } else { nth() / n };
         epsilon.min(shrunk.max(trace.epsilon_floor))
     }
 

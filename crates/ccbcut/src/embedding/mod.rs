@@ -10,6 +10,7 @@ pub mod complement;
 mod config;
 mod irrq;
 mod kappa;
+mod large;
 pub mod objective;
 mod reweight;
 pub mod rotate;

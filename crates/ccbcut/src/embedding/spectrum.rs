@@ -8,7 +8,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::clusters;
+use super::{clusters, large};
 use crate::{
     error::{Error, Result},
     graph::Graph,
@@ -101,12 +101,15 @@ impl Spectrum {
         }
         let whole = members.len() == 1;
         let pieces = members.into_iter().map(|vertices| {
+            let analyzed = |graph: &Graph| {
+                (!large::is_large(graph)).then(|| Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)).flatten()
+            };
             let symbolic = if vertices.len() <= DENSE_LIMIT {
                 None
             } else if whole {
-                Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)
+                analyzed(graph)
             } else {
-                Symbolic::analyze(&graph.induced(&vertices), MAX_FLOPS, MAX_ENTRIES)
+                analyzed(&graph.induced(&vertices))
             };
             Piece { vertices, symbolic, tree: Mutex::default() }
         });
@@ -272,6 +275,12 @@ impl Connected<'_> {
             return Ok(self.dense_relative(params.n_pairs, 0));
         }
         let mut best = Best::default();
+        if large::is_large(self.graph) {
+            best.add(large::smallest(self.graph, self.scale, params, start));
+            if best.residual() <= params.tol.max(large::ACCEPTED) {
+                return best.into_pairs(params.tol);
+            }
+        }
         let is_single = self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE);
         let is_resolved = is_single || !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
         let is_small = n <= DENSE_RELATIVE_MAX;
@@ -300,7 +309,7 @@ impl Connected<'_> {
 
     /// The block solver with each inverse that suits the weights, one after the other, until one converges.
     fn iterative_attempts(&self, params: &EigenParams, start: &[f64], is_single: bool, best: &mut Best) {
-        if self.symbolic.is_none() {
+        if self.symbolic.is_none() && best.0.is_none() {
             best.add(Some(finished(self.davidson_free(params, start))));
             return;
         }

@@ -58,7 +58,8 @@ impl Graph {
         Self::from_entries(offsets.len().saturating_sub(1), halves.collect())
     }
 
-    /// The subgraph on some vertices (distinct, in the order given), always in compressed rows.
+    /// The subgraph on some vertices (distinct, in the order given): a large part of an image is cut out of it, all
+    /// else comes in compressed rows.
     ///
     /// Self-loops come along; degrees are those inside the subgraph.
     ///
@@ -71,6 +72,12 @@ impl Graph {
             position[old as usize] = new as u32;
         }
         let is_sorted = vertices.is_sorted();
+        if let Storage::Stencil(stencil) = &self.storage
+            && is_sorted
+            && let Some(part) = stencil.cropped(vertices)
+        {
+            return Self::from_storage(Storage::Stencil(part), Vec::new());
+        }
         let blocks = parallel::map(vertices.len().div_ceil(ROW_BLOCK), |b| {
             let block = &vertices[b * ROW_BLOCK..vertices.len().min((b + 1) * ROW_BLOCK)];
             let (mut lengths, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());

@@ -5,7 +5,12 @@
 
 use crate::{linalg::LinearOperator, parallel, simd};
 
-use super::{Graph, ROW_BLOCK, Storage, csr::Csr, stencil::Stencil};
+use super::{
+    Graph, ROW_BLOCK, Storage,
+    csr::Csr,
+    product::{Layout, PANEL, Real},
+    stencil::Stencil,
+};
 
 /// Columns that go through the matrix together.
 const GROUP: usize = 8;
@@ -35,6 +40,10 @@ impl LinearOperator for Laplacian<'_> {
     }
 
     fn apply(&self, x: &[f64], y: &mut [f64]) {
+        let csr = match &self.graph.storage {
+            Storage::Sparse(csr) => csr,
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
+        };
         let scaled: Vec<f64>;
         let z = match self.scale {
             Some(scale) => {
@@ -43,16 +52,13 @@ impl LinearOperator for Laplacian<'_> {
             }
             None => x,
         };
-        match &self.graph.storage {
-            Storage::Sparse(csr) => parallel::for_each_chunk(y, ROW_BLOCK, |block, part| {
-                for (k, out) in part.iter_mut().enumerate() {
-                    let (targets, weights) = csr.row(block * ROW_BLOCK + k);
-                    let zi = z[block * ROW_BLOCK + k];
-                    *out = targets.iter().zip(weights).map(|(&j, &w)| w * (zi - z[j as usize])).sum();
-                }
-            }),
-            Storage::Stencil(stencil) => apply_stencil(stencil, z, y),
-        }
+        parallel::for_each_chunk(y, ROW_BLOCK, |block, part| {
+            for (k, out) in part.iter_mut().enumerate() {
+                let (targets, weights) = csr.row(block * ROW_BLOCK + k);
+                let zi = z[block * ROW_BLOCK + k];
+                *out = targets.iter().zip(weights).map(|(&j, &w)| w * (zi - z[j as usize])).sum();
+            }
+        });
         if let Some(scale) = self.scale {
             y.iter_mut().zip(scale).for_each(|(y, s)| *y *= s);
         }
@@ -61,56 +67,49 @@ impl LinearOperator for Laplacian<'_> {
     /// Groups of columns go through the matrix together, interleaved, so that each weight is read once per group.
     fn apply_block(&self, x: &[f64], y: &mut [f64]) {
         let n = self.dim();
-        let Storage::Sparse(csr) = &self.graph.storage else {
-            x.chunks_exact(n.max(1)).zip(y.chunks_exact_mut(n.max(1))).for_each(|(x, y)| self.apply(x, y));
-            return;
+        let csr = match &self.graph.storage {
+            Storage::Sparse(csr) => csr,
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
         };
         for (x, y) in x.chunks(n.max(1) * GROUP).zip(y.chunks_mut(n.max(1) * GROUP)) {
             match x.len().checked_div(n) {
                 None | Some(0) => {}
                 Some(1) => self.apply(x, y),
-                Some(2..=4) => self.apply_group::<4>(csr, x, y),
-                Some(_) => self.apply_group::<GROUP>(csr, x, y),
+                Some(2..=4) => apply_group::<f64, 4>(csr, x, y, self.scale),
+                Some(_) => apply_group::<f64, GROUP>(csr, x, y, self.scale),
             }
         }
     }
 }
 
 impl Laplacian<'_> {
-    /// At most `G` columns at once.
-    fn apply_group<const G: usize>(&self, csr: &Csr, x: &[f64], y: &mut [f64]) {
-        let n = self.dim();
-        let mut z = vec![[0.0; G]; n];
-        for (l, column) in x.chunks_exact(n).enumerate() {
-            match self.scale {
-                Some(scale) => z.iter_mut().zip(column).zip(scale).for_each(|((z, x), s)| z[l] = x * s),
-                None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
-            }
-        }
-        let mut product = vec![[0.0; G]; n];
-        parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, out| {
-            simd::widest(Rows { csr, z: &z, first: block * ROW_BLOCK, out });
-        });
-        for (l, column) in y.chunks_exact_mut(n).enumerate() {
-            match self.scale {
-                Some(scale) => {
-                    column.iter_mut().zip(&product).zip(scale).for_each(|((y, p), s)| *y = p[l] * s);
+    /// Y = L X in single precision and without the scaling, for several vectors stored one after the other.
+    pub(crate) fn apply_single(&self, x: &[f32], y: &mut [f32]) {
+        let n = self.dim().max(1);
+        match &self.graph.storage {
+            Storage::Stencil(stencil) => apply_stencil(stencil, x, y, None),
+            Storage::Sparse(csr) => {
+                for (x, y) in x.chunks(n * GROUP).zip(y.chunks_mut(n * GROUP)) {
+                    match x.len() / n {
+                        1 => apply_group::<f32, 1>(csr, x, y, None),
+                        2..=4 => apply_group::<f32, 4>(csr, x, y, None),
+                        _ => apply_group::<f32, GROUP>(csr, x, y, None),
+                    }
                 }
-                None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
             }
         }
     }
 }
 
 /// Consecutive rows of a product with interleaved columns.
-struct Rows<'a, const G: usize> {
+struct Rows<'a, T, const G: usize> {
     csr: &'a Csr,
-    z: &'a [[f64; G]],
+    z: &'a [[T; G]],
     first: usize,
-    out: &'a mut [[f64; G]],
+    out: &'a mut [[T; G]],
 }
 
-impl<const G: usize> pulp::NullaryFnOnce for Rows<'_, G> {
+impl<T: Real, const G: usize> pulp::NullaryFnOnce for Rows<'_, T, G> {
     type Output = ();
 
     #[inline(always)]
@@ -124,54 +123,72 @@ impl<const G: usize> pulp::NullaryFnOnce for Rows<'_, G> {
 
 /// Σⱼ wⱼ (own − zⱼ) for interleaved columns; four running sums, as one alone would wait for each addition.
 #[inline(always)]
-fn row_product<const G: usize>(z: &[[f64; G]], own: [f64; G], targets: &[u32], weights: &[f64]) -> [f64; G] {
+fn row_product<T: Real, const G: usize>(
+    z: &[[T; G]],
+    own: [T; G],
+    targets: &[u32],
+    weights: &[f64],
+) -> [T; G] {
     const WAYS: usize = 4;
-    let mut sums = [[0.0; G]; WAYS];
+    let mut sums = [[T::default(); G]; WAYS];
     let (ts, ws) = (targets.chunks_exact(WAYS), weights.chunks_exact(WAYS));
     for (&j, &w) in ts.remainder().iter().zip(ws.remainder()) {
-        let other = &z[j as usize];
+        let (other, w) = (&z[j as usize], T::from_weight(w));
         for l in 0..G {
             sums[0][l] += w * (own[l] - other[l]);
         }
     }
     for (t, w) in ts.zip(ws) {
         for way in 0..WAYS {
-            let other = &z[t[way] as usize];
+            let (other, w) = (&z[t[way] as usize], T::from_weight(w[way]));
             for l in 0..G {
-                sums[way][l] += w[way] * (own[l] - other[l]);
+                sums[way][l] += w * (own[l] - other[l]);
             }
         }
     }
-    std::array::from_fn(|l| (sums[0][l] + sums[1][l]) + (sums[2][l] + sums[3][l]))
+    let mut total = sums[0];
+    for l in 0..G {
+        total[l] += sums[1][l];
+        sums[2][l] += sums[3][l];
+        total[l] += sums[2][l];
+    }
+    total
 }
 
-/// One image row at a time: the offset is the outer loop, so that the inner one runs along contiguous pixels.
-fn apply_stencil(stencil: &Stencil, z: &[f64], y: &mut [f64]) {
-    let width = stencil.width;
-    parallel::for_each_chunk(y, width, |row, out| {
-        out.fill(0.0);
-        let here = &z[row * width..(row + 1) * width];
-        for (o, &(dr, dc)) in stencil.offsets.iter().enumerate() {
-            let columns = stencil.columns(dc);
-            let shifted = columns.start.wrapping_add_signed(dc)..columns.end.wrapping_add_signed(dc);
-            if row + dr < stencil.height {
-                let weights = &stencil.weights[stencil.index(row, o, 0)..][columns.clone()];
-                let there = &z[(row + dr) * width..][shifted.clone()];
-                let own = &here[columns.clone()];
-                for (k, y) in out[columns.clone()].iter_mut().enumerate() {
-                    *y += f64::from(weights[k]) * (own[k] - there[k]);
-                }
-            }
-            if dr <= row {
-                let weights = &stencil.weights[stencil.index(row - dr, o, 0)..][columns.clone()];
-                let there = &z[(row - dr) * width..][columns];
-                let own = &here[shifted.clone()];
-                for (k, y) in out[shifted].iter_mut().enumerate() {
-                    *y += f64::from(weights[k]) * (own[k] - there[k]);
-                }
-            }
+/// At most `G` columns at once.
+fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+    let n = csr.n_rows();
+    let mut z = vec![[T::default(); G]; n];
+    for (l, column) in x.chunks_exact(n).enumerate() {
+        match scale {
+            Some(scale) => z.iter_mut().zip(column).zip(scale).for_each(|((z, &x), &s)| z[l] = x * s),
+            None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
         }
+    }
+    let mut product = vec![[T::default(); G]; n];
+    parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, out| {
+        simd::widest(Rows { csr, z: &z, first: block * ROW_BLOCK, out });
     });
+    for (l, column) in y.chunks_exact_mut(n).enumerate() {
+        match scale {
+            Some(scale) => {
+                column.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| *y = p[l] * s);
+            }
+            None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
+        }
+    }
+}
+
+/// Groups of columns go through the stencil together.
+fn apply_stencil<T: Real>(stencil: &Stencil, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+    let n = stencil.n_vertices();
+    if n == 0 {
+        return;
+    }
+    let layout = Layout::new(stencil);
+    for (x, y) in x.chunks(n * PANEL).zip(y.chunks_mut(n * PANEL)) {
+        T::apply(&layout, x, y, scale);
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +204,31 @@ mod tests {
             y[j] -= scale[j] * flow;
         });
         y
+    }
+
+    /// Shapes narrower than a tile, lines, and rows fewer than the reach, in both precisions.
+    #[test]
+    fn awkward_stencils_apply_like_the_edge_loop() {
+        for (h, w, radius) in
+            [(1, 40, 3.0), (40, 1, 3.0), (2, 3, 5.0), (70, 33, 4.2), (1, 1, 2.0), (51, 32, 10.0)]
+        {
+            let weight = |i: usize, j: usize| ((i * 7 + j * 3) % 5) as f32 / 4.0;
+            let graph = Graph::from_stencil(h, w, half_disc(radius), weight).unwrap();
+            let n = graph.n_vertices();
+            let x: Vec<f64> = (0..9 * n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+            for columns in [1, 2, 3, 4, 9] {
+                let (mut y, mut z) = (vec![f64::NAN; columns * n], vec![f32::NAN; columns * n]);
+                graph.laplacian().apply_block(&x[..columns * n], &mut y);
+                graph.laplacian().apply_single(&single[..columns * n], &mut z);
+                for ((x, y), z) in x.chunks(n).zip(y.chunks(n)).zip(z.chunks(n)) {
+                    for ((a, b), c) in naive(&graph, &vec![1.0; n], x).iter().zip(y).zip(z) {
+                        assert!((a - b).abs() < 1e-12, "{h} × {w}: {a} {b}");
+                        assert!((a - f64::from(*c)).abs() < 1e-5 * (1.0 + a.abs()), "{h} × {w}: {a} {c}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) mod distances;
 pub mod gallery;
 mod laplacian;
 mod pixels;
+mod product;
 mod stencil;
 
 pub use balance::Balance;
@@ -61,7 +62,7 @@ impl Graph {
     pub fn n_vertices(&self) -> usize {
         match &self.storage {
             Storage::Sparse(csr) => csr.n_rows(),
-            Storage::Stencil(stencil) => stencil.height * stencil.width,
+            Storage::Stencil(stencil) => stencil.n_vertices(),
         }
     }
 
@@ -100,8 +101,8 @@ impl Graph {
     /// Height and width when the vertices are the pixels of an image, stored by offset.
     pub fn grid_shape(&self) -> Option<(usize, usize)> {
         match &self.storage {
-            Storage::Sparse(_) => None,
-            Storage::Stencil(stencil) => Some((stencil.height, stencil.width)),
+            Storage::Stencil(stencil) if stencil.cells.is_none() => Some((stencil.height, stencil.width)),
+            _ => None,
         }
     }
 
@@ -127,6 +128,16 @@ impl Graph {
         match &self.storage {
             Storage::Sparse(csr) => csr.for_each_neighbor(vertex, &mut f),
             Storage::Stencil(stencil) => stencil.for_each_neighbor(vertex, &mut f),
+        }
+    }
+
+    /// Calls `f(j, w_ij)` for the close neighbours of a vertex: in a stencil those a few pixels away, in compressed
+    /// rows all of them.
+    #[inline]
+    pub(crate) fn for_each_near(&self, vertex: usize, mut f: impl FnMut(usize, f64)) {
+        match &self.storage {
+            Storage::Sparse(csr) => csr.for_each_neighbor(vertex, &mut f),
+            Storage::Stencil(stencil) => stencil.for_each_near(vertex, &mut f),
         }
     }
 

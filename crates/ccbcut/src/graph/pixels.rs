@@ -61,7 +61,7 @@ impl Graph {
         fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send,
     ) -> Result<Self> {
         check_vertex_count(height.saturating_mul(width))?;
-        let mut stencil = Stencil { height, width, offsets, weights: Vec::new() };
+        let mut stencil = Stencil { height, width, offsets, weights: Vec::new(), cells: None };
         let per_row = stencil.offsets.len() * width;
         let mut weights = vec![0.0_f32; per_row * height];
         let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
@@ -95,15 +95,18 @@ impl Graph {
 
     /// The stored half of a pixel graph; `None` for compressed rows.
     pub(crate) fn half_stencil(&self) -> Option<HalfStencil<'_, f32>> {
-        let Storage::Stencil(stencil) = &self.storage else { return None };
-        let Stencil { height, width, offsets, weights } = stencil;
+        let Storage::Stencil(Stencil { height, width, offsets, weights, cells: None }) = &self.storage else {
+            return None;
+        };
         Some(HalfStencil { height: *height, width: *width, offsets, weights })
     }
 
     /// For each pixel the weight of its edges to pixels with another label; `None` for compressed rows.
     pub(crate) fn leaving_pixels(&self, labels: &[u32]) -> Option<Vec<f64>> {
-        let Storage::Stencil(stencil) = &self.storage else { return None };
-        Some(leaving_weights(stencil, labels))
+        match &self.storage {
+            Storage::Stencil(stencil) if stencil.cells.is_none() => Some(leaving_weights(stencil, labels)),
+            _ => None,
+        }
     }
 }
 
@@ -111,7 +114,7 @@ impl Graph {
 pub(super) fn row_sums(stencil: &Stencil) -> (Vec<f64>, usize) {
     let per_row = stencil.offsets.len() * stencil.width;
     if per_row == 0 {
-        return (vec![0.0; stencil.height * stencil.width], 0);
+        return (vec![0.0; stencil.n_vertices()], 0);
     }
     let bands = parallel::map(stencil.height.div_ceil(BAND), |band| {
         let mut sums = BandSums::new(stencil, band * BAND);
@@ -188,6 +191,9 @@ fn added_up(stencil: &Stencil, bands: &[BandSums]) -> (Vec<f64>, usize) {
     for band in bands {
         let here = &mut degrees[band.first * stencil.width..];
         here.iter_mut().zip(&band.degrees).for_each(|(sum, w)| *sum += w);
+    }
+    if stencil.cells.is_some() {
+        degrees = (0..stencil.n_vertices()).map(|v| degrees[stencil.pixel(v)]).collect();
     }
     (degrees, bands.iter().map(|band| band.n_edges).sum())
 }
@@ -274,7 +280,8 @@ impl pulp::NullaryFnOnce for AddLeaving<'_> {
 pub(super) fn components(stencil: &Stencil) -> Labels {
     let (height, width) = (stencil.height, stencil.width);
     let mut roots: Vec<u32> = (0..(height * width) as u32).collect();
-    let mut n_components = roots.len();
+    // Pixels that are no vertices have no edges.
+    let mut n_components = stencil.n_vertices();
     let mut order: Vec<usize> = (0..stencil.offsets.len()).collect();
     order.sort_by_key(|&o| stencil.offsets[o].0 + stencil.offsets[o].1.unsigned_abs());
     for o in order {
@@ -302,7 +309,8 @@ pub(super) fn components(stencil: &Stencil) -> Labels {
             (0..roots.len()).for_each(|p| roots[p] = roots[roots[p] as usize]);
         }
     }
-    Labels::from_raw(&roots)
+    let of_vertices: Vec<u32> = (0..stencil.n_vertices()).map(|v| roots[stencil.pixel(v)]).collect();
+    Labels::from_raw(&of_vertices)
 }
 
 /// The root of a pixel, with the path to it halved.

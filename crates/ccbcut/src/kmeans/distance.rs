@@ -3,6 +3,8 @@
 //! Points lie side by side in the lanes of a vector register, and each lane adds up its coordinates in order. So a
 //! distance has the same bits whichever points share its tile and whichever instructions the processor has.
 
+use crate::simd;
+
 use super::lloyd::Points;
 
 /// Points in a tile.
@@ -94,7 +96,7 @@ impl Tiles {
 
     /// Lowers `closest`, which begins with the first point of tile `first`, to the squared distances from a centre.
     pub(super) fn approach(&self, center: &[f64], first: usize, closest: &mut [f64]) {
-        pulp::Arch::new().dispatch(Approach { tiles: &self.values[first * self.d..], center, closest });
+        simd::widest(Approach { tiles: &self.values[first * self.d..], center, closest });
     }
 }
 

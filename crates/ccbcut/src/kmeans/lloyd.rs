@@ -9,7 +9,7 @@ use super::{
     KMeansFit,
     distance::{LANES, Lane, Pairs, nearest, squared_distance},
 };
-use crate::parallel;
+use crate::{parallel, simd};
 
 /// Points to cluster, row by row.
 pub(super) struct Points<'a> {
@@ -76,7 +76,7 @@ pub(super) fn lloyd(
 /// Σᵢ ωᵢ ‖xᵢ − c‖² with the nearest of the centres for c.
 pub(super) fn inertia(points: &Points<'_>, centers: &[f64]) -> f64 {
     let centers = Pairs::new(centers, points.d);
-    parallel::sum(points.n, |range| pulp::Arch::new().dispatch(Measure { points, centers: &centers, range }))
+    parallel::sum(points.n, |range| simd::widest(Measure { points, centers: &centers, range }))
 }
 
 /// The inertia of a range of points, with the best vector instructions there are.
@@ -230,7 +230,7 @@ impl Block {
             }
             open.push(i);
         }
-        pulp::Arch::new().dispatch(Look { block: self, points, step, open: &open });
+        simd::widest(Look { block: self, points, step, open: &open });
     }
 
     /// Finds the nearest centres of at most a tile of points.

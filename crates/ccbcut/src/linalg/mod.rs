@@ -3,12 +3,15 @@
 //! - [`LinearOperator`]: what every eigensolver takes.
 //! - [`cholesky`]: the subtraction-free factorisation of a graph Laplacian, and solves with it.
 //! - [`davidson`]: a block eigensolver that uses such solves.
+//! - [`multilevel`]: an approximate inverse of a large Laplacian, and [`subspace`], a block eigensolver for it.
 //! - [`dense`]: small symmetric eigenproblems, with high relative accuracy where it is needed.
 
 pub mod cholesky;
 pub mod davidson;
 pub mod dense;
+pub mod multilevel;
 pub mod orthonormalize;
+pub mod subspace;
 
 /// A symmetric linear map, known only by what it does to vectors.
 pub trait LinearOperator: Sync {
