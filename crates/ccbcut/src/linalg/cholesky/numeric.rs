@@ -212,8 +212,9 @@ impl<'a, T: Scalar> Front<'a, T> {
     }
 
     /// Eliminates the columns.
-    fn eliminate(self) -> BlockFactor<T> {
+    fn eliminate(mut self) -> BlockFactor<T> {
         let (width, height) = (self.block.width(), self.block.rows.len());
+        drop_negligible(&mut self.weights);
         let inverse = simd::widest(
             #[inline(always)]
             || invert_columns(&self.weights, width, height),
@@ -224,14 +225,20 @@ impl<'a, T: Scalar> Front<'a, T> {
             let out = MatMut::from_column_major_slice_mut(&mut panel, height, width);
             let inverse = MatRef::from_column_major_slice(&inverse, width, width);
             multiply(out, Accum::Replace, front.subrows(width, height), inverse);
-            let least = T::from_f64(T::NEGLIGIBLE);
-            simd::widest(
-                #[inline(always)]
-                || panel.iter_mut().for_each(|w| *w = if *w < least { T::default() } else { *w }),
-            );
+            drop_negligible(&mut panel);
         }
         BlockFactor { inverse, panel }
     }
+}
+
+/// Sets to zero what is so small that products with it would fall below the smallest normal number: there arithmetic is
+/// many times slower.
+fn drop_negligible<T: Scalar>(values: &mut [T]) {
+    let least = T::from_f64(T::NEGLIGIBLE);
+    simd::widest(
+        #[inline(always)]
+        || values.iter_mut().for_each(|w| *w = if *w < least { T::default() } else { *w }),
+    );
 }
 
 /// strip ← strip + G Gᵀ for rows that stand together.
@@ -327,14 +334,18 @@ fn invert_columns<T: Scalar>(weights: &[T], width: usize, height: usize) -> Vec<
         let (done, current) = inverse.split_at_mut(c * width);
         for j in 0..c {
             let multiplier = inside[j * width + c];
+            if multiplier.to_f64() < T::NEGLIGIBLE {
+                continue;
+            }
             for (out, &value) in current[..=j].iter_mut().zip(&done[j * width..=j * width + j]) {
                 *out += value * multiplier;
             }
         }
         current[c] = T::one_impl();
     }
+    let least = T::from_f64(T::NEGLIGIBLE);
     for (column, &root) in inverse.chunks_exact_mut(width).zip(&roots) {
-        column.iter_mut().for_each(|v| *v *= root);
+        column.iter_mut().for_each(|v| *v = if *v < least { T::default() } else { *v * root });
     }
     inverse
 }

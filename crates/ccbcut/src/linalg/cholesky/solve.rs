@@ -98,6 +98,12 @@ impl<T: Scalar> Factor<'_, T> {
         let at = place(block.start);
         let mut solved = Mat::zeros(width, y.ncols());
         multiply(solved.as_mut(), Accum::Replace, inverse.transpose(), y.rb().subrows(at, width));
+        for c in 0..solved.ncols() {
+            for v in solved.col_as_slice_mut(c) {
+                // Products with numbers this small would be slow, and lost in what they are added to.
+                *v = if v.to_f64().abs() < T::NEGLIGIBLE { T::default() } else { *v };
+            }
+        }
         y.rb_mut().subrows_mut(at, width).copy_from(&solved);
         if height == 0 {
             return;
