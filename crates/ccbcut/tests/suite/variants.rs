@@ -100,6 +100,16 @@ fn every_reason_to_stop_is_reached_and_named() {
     let (last, earlier) = changes.split_last().unwrap();
     assert!(*last <= 0.01 && earlier.iter().all(|c| *c > 0.01), "{changes:?}");
 
+    // The early stop never takes more sweeps, and is only taken when asked for.
+    let early = trace(two(1.0).tol(1e-6).early_stop(true));
+    let patient = trace(two(1.0).tol(1e-6));
+    assert_eq!(early.stop_reason, StopReason::SidesSettled);
+    assert!(
+        early.iterations.len() < patient.iterations.len() && patient.stop_reason != StopReason::SidesSettled
+    );
+    let same = early.iterations.iter().zip(&patient.iterations).all(|(a, b)| a.f == b.f);
+    assert!(same, "up to there the sweeps are the same");
+
     let limited = trace(two(1.0).tol(0.0).max_iterations(3));
     assert_eq!((limited.stop_reason, limited.iterations.len()), (StopReason::MaxIterations, 3));
 
