@@ -114,13 +114,17 @@ pub struct ImageRun {
 }
 
 /// The program itself, its threads, and what the allocator holds back.
-const PROGRAM: f64 = 11e6;
+const PROGRAM: f64 = 13e6;
 
 /// Bytes of an entry of compressed rows: an index and a weight.
 const ENTRY: f64 = 12.0;
 
 /// A factorisation above this many entries is not attempted.
 const MAX_FACTOR_ENTRIES: f64 = 8e8;
+
+/// Above this many vertices, with this many edges each, the multilevel solver takes over from the factor.
+const LARGE: f64 = 16_000.0;
+const DENSE: f64 = 32.0;
 
 /// Up to this many vertices an eigenproblem needs no factor.
 const DENSE_LIMIT: usize = 48;
@@ -148,21 +152,25 @@ pub fn of_image(run: &ImageRun) -> Prediction {
         let mixed = inside(height, width) / 4.0;
         (height, width, level) = (height / 2, width / 2, level + 1);
         let coarse = height as f64 * width as f64;
-        // Each pixel is a mixture of the kept quarter of its neighbours, stored in runs of 16 bytes.
-        let mixture = fine * (8.0 * mixed + 16.0 * reach + 16.0);
-        table.add("way back up", mixture, Phase::Coarsen, Phase::Upsample);
-        let next = coarse * (ENTRY * inside(height, width) + 24.0);
-        // While a graph is made, its upper half exists twice, in lists with room to grow, and the graph before it is
-        // still there.
-        largest_step = largest_step.max(above + 2.0 * next);
-        (above, graph) = (next, next);
+        // Each pixel is a mixture of the kept quarter of its neighbours: one plane per offset, in 32 bits from the
+        // image and in 64 from a decimated graph.
+        let bytes = if level == 1 { 4.0 } else { 8.0 };
+        table.add("way back up", fine * (bytes * mixed + 8.0), Phase::Coarsen, Phase::Upsample);
+        // Half of the next graph, by offsets; the half before it is still there.
+        let half = coarse * 4.0 * inside(height, width);
+        largest_step = largest_step.max(above + half);
+        above = half;
+        graph = coarse * (ENTRY * inside(height, width) + 24.0);
     }
-    table.add("decimation", (largest_step - graph).max(0.0), Phase::Coarsen, Phase::Coarsen);
+    table.add("decimation", largest_step, Phase::Coarsen, Phase::Coarsen);
     table.add("coarse graph", graph, Phase::Coarsen, Phase::Costs);
     let vertices = height as f64 * width as f64;
     // Every vertex is tied to the next `reach` lines of the shorter side.
     let band = (reach.ceil() + 1.0) * height.min(width) as f64;
     let entries = (vertices * band.min(vertices / 2.0)).min(MAX_FACTOR_ENTRIES);
+    // A large graph of pixels is not factored: its aggregates take about half of what it takes itself.
+    let is_large = vertices > LARGE && inside(height, width) / 2.0 >= DENSE;
+    let entries = if is_large { 0.5 * ENTRY / 8.0 * vertices * inside(height, width) } else { entries };
     table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
 
     let columns = if run.columns > 1 { run.columns } else { run.segments };
