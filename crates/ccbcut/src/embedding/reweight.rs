@@ -7,6 +7,9 @@ use crate::{
 
 use super::{Embedding, Variant, objective::HalfPower};
 
+/// Bits of a number that do not count in the first look.
+const SHIFT: u32 = 48;
+
 /// Differences that one task counts.
 const COUNT_BLOCK: usize = 1 << 19;
 
@@ -47,7 +50,6 @@ pub(super) fn nth_largest(differences: &[f64], kappa: usize, variant: Variant) -
     }
     // The bits of numbers that are not negative are in the order of the numbers: count by the leading ones, then
     // select among those that share them.
-    const SHIFT: u32 = 48;
     let bucket = |r: f64| (r.abs().to_bits() >> SHIFT) as usize;
     let counts = parallel::map(differences.len().div_ceil(COUNT_BLOCK), |b| {
         let mut counts = vec![0_u32; 1 << (64 - SHIFT - 1)];

@@ -158,7 +158,7 @@ impl<'a, T: Scalar> Front<'a, T> {
         let mut scattered = Vec::new();
         for source in &self.block.sources {
             let from = &symbolic.blocks[source.block as usize];
-            if self.is_worth_products(source, from) {
+            if is_worth_products(source, from) {
                 self.push_pieces(source, from, &mut direct);
             } else {
                 scattered.push((source, self.positions(source, from)));
@@ -183,14 +183,6 @@ impl<'a, T: Scalar> Front<'a, T> {
                 add_scattered(&mut strip, first, source, positions, symbolic, blocks);
             }
         });
-    }
-
-    /// Whether the rows of a source come in runs that are long enough, and its columns in one.
-    fn is_worth_products(&self, source: &Source, from: &Block) -> bool {
-        let columns = &from.rows[source.low as usize..source.high as usize];
-        let is_one_run = (columns[columns.len() - 1] - columns[0]) as usize + 1 == columns.len();
-        let low = from.runs.partition_point(|run| run.at + run.len <= source.low);
-        is_one_run && (from.runs.len() - low) * SHORT_RUN <= from.rows.len() - source.low as usize
     }
 
     fn push_pieces(&self, source: &'a Source, from: &Block, pieces: &mut Vec<Piece<'a>>) {
@@ -229,6 +221,14 @@ impl<'a, T: Scalar> Front<'a, T> {
         }
         BlockFactor { inverse, panel }
     }
+}
+
+/// Whether the rows of a source come in runs that are long enough, and its columns in one.
+fn is_worth_products(source: &Source, from: &Block) -> bool {
+    let columns = &from.rows[source.low as usize..source.high as usize];
+    let is_one_run = (columns[columns.len() - 1] - columns[0]) as usize + 1 == columns.len();
+    let low = from.runs.partition_point(|run| run.at + run.len <= source.low);
+    is_one_run && (from.runs.len() - low) * SHORT_RUN <= from.rows.len() - source.low as usize
 }
 
 /// Sets to zero what is so small that products with it would fall below the smallest normal number: there arithmetic is

@@ -10,6 +10,9 @@ use super::ordering::{Ordering, Pattern};
 /// order is looked for only while the best one costs more than the search.
 const FLOPS_PER_VISIT: f64 = 3000.0;
 
+/// A way to order the vertices of a pattern.
+type Order = fn(&Pattern<'_>) -> Ordering;
+
 /// One block of columns.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
@@ -100,7 +103,7 @@ impl Symbolic {
         let visits = targets.len() as f64;
         // Searches that the order takes, each of which looks at every edge.
         let deep = 4.0 * (pattern.n() as f64 / 64.0).max(2.0).log2();
-        let orders: [(f64, fn(&Pattern<'_>) -> Ordering); 3] =
+        let orders: [(f64, Order); 3] =
             [(0.0, Ordering::natural), (4.0, Ordering::levels), (deep, Ordering::dissection)];
         for (searches, order) in orders {
             let limit = best.as_ref().map_or(max_flops, |b| b.flops.min(max_flops));
