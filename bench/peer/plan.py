@@ -134,23 +134,16 @@ class Case:
                 if not quick or solver in QUICK:
                     yield self.peer_row(f"warm-k{k}", solver, k, f"warm-{k}.npz", warm=self.file(f"start-{k}.npy"))
 
+    def embed_words(self, k, tau, out):
+        """The command that embeds the coarse graph on one thread."""
+        words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", tau]
+        return [*words, "--threads", 1, "-o", self.file(out), "--force"]
+
     def our_embedding(self, k):
         out, m = f"ours-{k}.npy", self.machine
 
         def once():
-            words = [
-                "embed",
-                self.file("coarse.npz"),
-                "-c",
-                k,
-                "--tau",
-                2,
-                "--threads",
-                1,
-                "-o",
-                self.file(out),
-                "--force",
-            ]
+            words = self.embed_words(k, 2, out)
             return self.timed(*m.ours(*words, timeout=m.cap + 15), ["embedding"])
 
         def after():
@@ -162,19 +155,7 @@ class Case:
         out, m = f"ours-warm-{k}.npy", self.machine
 
         def once():
-            words = [
-                "embed",
-                self.file("coarse.npz"),
-                "-c",
-                k,
-                "--tau",
-                1,
-                "--threads",
-                1,
-                "-o",
-                self.file(out),
-                "--force",
-            ]
+            words = self.embed_words(k, 1, out)
             report, child = m.ours(*words, "--max-iterations", sweep, timeout=m.cap + 60)
             if report is None:
                 return None

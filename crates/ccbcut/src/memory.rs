@@ -5,7 +5,11 @@
 //! what it makes; the number of entries of a factor is counted for a graph, and bounded by its band for an image. What
 //! is not predicted is time.
 
-use crate::{graph::Graph, linalg::cholesky::Symbolic};
+use crate::{
+    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES},
+    graph::Graph,
+    linalg::cholesky::Symbolic,
+};
 
 /// Where a run is; in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,16 +123,6 @@ const PROGRAM: f64 = 13e6;
 /// Bytes of an entry of compressed rows: an index and a weight.
 const ENTRY: f64 = 12.0;
 
-/// A factorisation above this many entries is not attempted.
-const MAX_FACTOR_ENTRIES: f64 = 8e8;
-
-/// Above this many vertices, with this many edges each, the multilevel solver takes over from the factor.
-const LARGE: f64 = 16_000.0;
-const DENSE: f64 = 32.0;
-
-/// Up to this many vertices an eigenproblem needs no factor.
-const DENSE_LIMIT: usize = 48;
-
 /// Predicts a run over an image.
 pub fn of_image(run: &ImageRun) -> Prediction {
     let pixels = (run.height as f64) * (run.width as f64);
@@ -167,9 +161,9 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     let vertices = height as f64 * width as f64;
     // Every vertex is tied to the next `reach` lines of the shorter side.
     let band = (reach.ceil() + 1.0) * height.min(width) as f64;
-    let entries = (vertices * band.min(vertices / 2.0)).min(MAX_FACTOR_ENTRIES);
+    let entries = (vertices * band.min(vertices / 2.0)).min(MAX_ENTRIES);
     // A large graph of pixels is not factored: its aggregates take about half of what it takes itself.
-    let is_large = vertices > LARGE && inside(height, width) / 2.0 >= DENSE;
+    let is_large = vertices > LARGE as f64 && inside(height, width) / 2.0 >= DENSE as f64;
     let entries = if is_large { 0.5 * ENTRY / 8.0 * vertices * inside(height, width) } else { entries };
     table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
 
@@ -200,9 +194,8 @@ pub fn of_graph(graph: &Graph, columns: usize) -> Prediction {
 /// Numbers stored in the largest factor that will be made.
 fn factor_entries(graph: &Graph) -> f64 {
     let components = graph.components();
-    let analyzed = |graph: &Graph| {
-        Symbolic::analyze(graph, f64::INFINITY, MAX_FACTOR_ENTRIES).map_or(0.0, |s| s.entries())
-    };
+    let analyzed =
+        |graph: &Graph| Symbolic::analyze(graph, f64::INFINITY, MAX_ENTRIES).map_or(0.0, |s| s.entries());
     if components.n_segments() == 1 && graph.n_vertices() > DENSE_LIMIT {
         return analyzed(graph);
     }

@@ -8,13 +8,10 @@ use crate::{
     linalg::{multilevel::Multilevel, norm, orthonormalize::project_out, subspace},
 };
 
-use super::spectrum::{EigenParams, Eigenpairs, Spectrum};
-
-/// Graphs with more vertices than this may come here.
-const LARGE: usize = 16_000;
-
-/// And only those with this many edges per vertex: sparser ones have cheap factors.
-const DENSE: usize = 32;
+use super::{
+    limits::{DENSE, LARGE},
+    spectrum::{EigenParams, Eigenpairs, Spectrum},
+};
 
 /// The largest accepted length of a mapped residual, ‖A⁺(Ax − λx)‖.
 pub(super) const ACCEPTED: f64 = 1e-4;

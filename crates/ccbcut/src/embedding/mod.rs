@@ -11,6 +11,7 @@ mod config;
 mod irrq;
 mod kappa;
 mod large;
+pub(crate) mod limits;
 pub mod objective;
 mod reweight;
 pub mod rotate;

@@ -8,7 +8,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{clusters, large};
+use super::{
+    clusters, large,
+    limits::{DENSE_LIMIT, MAX_ENTRIES},
+};
 use crate::{
     error::{Error, Result},
     graph::Graph,
@@ -22,18 +25,14 @@ use crate::{
     parallel,
 };
 
-/// Up to this many vertices every eigenpair is found densely with high relative accuracy.
-const DENSE_LIMIT: usize = 48;
-
 /// The largest piece that goes to a standard dense solver.
 const DENSE_MAX: usize = 2500;
 
 /// The largest piece that goes to the dense solver of high relative accuracy at the end of the chain.
 const DENSE_RELATIVE_MAX: usize = 600;
 
-/// A factorisation above these is not attempted.
+/// A factorisation of more operations is not attempted.
 const MAX_FLOPS: f64 = 8e12;
-const MAX_ENTRIES: f64 = 8e8;
 
 /// Where nothing better is left, a solution is taken with an error of up to this; it is reported.
 const ACCEPTED: f64 = 1e-2;

@@ -1,6 +1,9 @@
 //! Compressed rows: both directions of every edge, rows sorted, no diagonal, no zeros.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use crate::parallel;
 
@@ -72,7 +75,7 @@ impl Csr {
 
     /// The neighbours of a row that have a larger number, and where its edges begin when each is counted once.
     #[inline]
-    pub(super) fn upper(&self, i: usize) -> std::ops::Range<usize> {
+    pub(super) fn upper(&self, i: usize) -> Range<usize> {
         self.halves().middle[i]..self.offsets[i + 1]
     }
 
@@ -113,17 +116,8 @@ impl Csr {
     /// be used.
     pub(super) fn with_edge_weights(&self, values: &[f64], mut weights: Vec<f64>) -> Self {
         let halves = self.halves();
-        let n = self.n_rows();
         weights.resize(self.weights.len(), 0.0);
-        let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
-        let mut rest = weights.as_mut_slice();
-        for first in (0..n).step_by(ROW_BLOCK) {
-            let end = (first + ROW_BLOCK).min(n);
-            let (piece, behind) = rest.split_at_mut(self.offsets[end] - self.offsets[first]);
-            pieces.push((first..end, piece));
-            rest = behind;
-        }
-        parallel::for_each_part(pieces, |_, (rows, piece)| {
+        for_each_block(&mut weights, &self.offsets, |rows, piece| {
             let start = self.offsets[rows.start];
             for i in rows {
                 let row = &mut piece[self.offsets[i] - start..self.offsets[i + 1] - start];
@@ -135,4 +129,23 @@ impl Csr {
         });
         self.with_weights(weights)
     }
+}
+
+/// Calls `f(rows, values)` for blocks of consecutive rows; the values of row i are those from `starts[i]` up to
+/// `starts[i + 1]`.
+pub(super) fn for_each_block(
+    values: &mut [f64],
+    starts: &[usize],
+    f: impl Fn(Range<usize>, &mut [f64]) + Sync + Send,
+) {
+    let n = starts.len() - 1;
+    let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
+    let mut rest = values;
+    for first in (0..n).step_by(ROW_BLOCK) {
+        let end = (first + ROW_BLOCK).min(n);
+        let (piece, behind) = rest.split_at_mut(starts[end] - starts[first]);
+        pieces.push((first..end, piece));
+        rest = behind;
+    }
+    parallel::for_each_part(pieces, |_, (rows, piece)| f(rows, piece));
 }

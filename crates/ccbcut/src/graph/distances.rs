@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use crate::{parallel, simd};
 
-use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
+use super::{
+    Graph, ROW_BLOCK, Storage,
+    csr::{Csr, for_each_block},
+};
 
 /// Lanes of the sums over coordinates and over edges.
 const LANES: usize = 8;
@@ -143,17 +146,8 @@ impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for MapRows<'_, F> {
 
 /// One number per edge, written by blocks of rows.
 fn by_rows(csr: &Csr, f: impl Fn(Range<usize>, &mut [f64]) + Sync + Send) -> Vec<f64> {
-    let (halves, n) = (csr.halves(), csr.n_rows());
     let mut all = vec![0.0; csr.targets.len() / 2];
-    let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
-    let mut rest = all.as_mut_slice();
-    for first in (0..n).step_by(ROW_BLOCK) {
-        let end = (first + ROW_BLOCK).min(n);
-        let (piece, behind) = rest.split_at_mut(halves.first[end] - halves.first[first]);
-        pieces.push((first..end, piece));
-        rest = behind;
-    }
-    parallel::for_each_part(pieces, |_, (rows, piece)| f(rows, piece));
+    for_each_block(&mut all, &csr.halves().first, f);
     all
 }
 

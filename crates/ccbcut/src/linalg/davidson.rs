@@ -5,31 +5,20 @@
 //! steps. The length of the mapped residual, ‖A⁺(Ax − λx)‖ for ‖x‖ = 1, is also what convergence is judged by: it
 //! says how far the vector would move, which a residual relative to ‖A‖ does not when weights span ten decades.
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
-
-use crate::{parallel, random::Random};
+use crate::random::Random;
 
 use super::{
     LinearOperator, axpy,
     dense::symmetric_eigen,
-    dot, norm,
-    orthonormalize::{orthonormalize, project_out},
+    norm,
+    space::{Space, combination, gram, unit_columns},
 };
-
-/// Rows that one partial sum of a Gram matrix covers.
-const GRAM_ROWS: usize = 2048;
 
 /// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
 const KRYLOV_FROM: usize = 6;
 
 /// Columns of its blocks.
 const KRYLOV_BLOCK: usize = 8;
-
-/// Columns times basis vectors up to which new columns are made orthonormal one by one.
-const ONE_BY_ONE: usize = 48;
-
-/// Directions of a block that are shorter than this share of the longest are left out.
-const DEPENDENT: f64 = 1e-12;
 
 /// Steps in which the residual must halve: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 16;
@@ -185,26 +174,6 @@ fn krylov_guess(
     combination(&space.basis, &rotation[..m * wanted.min(m)], n)
 }
 
-fn unit_columns(columns: &mut [f64], n: usize) {
-    for column in columns.chunks_exact_mut(n) {
-        let length = norm(column);
-        if length > 0.0 && length.is_finite() {
-            column.iter_mut().for_each(|v| *v /= length);
-        } else {
-            column.fill(0.0);
-        }
-    }
-}
-
-/// The basis V, its image A V, and Vᵀ A V.
-struct Space<'a> {
-    n: usize,
-    null: &'a [f64],
-    basis: Vec<f64>,
-    image: Vec<f64>,
-    projected: Vec<f64>,
-}
-
 /// Ritz values, vectors and their images.
 struct Ritz {
     values: Vec<f64>,
@@ -212,126 +181,7 @@ struct Ritz {
     images: Vec<f64>,
 }
 
-impl<'a> Space<'a> {
-    fn new(n: usize, null: &'a [f64]) -> Self {
-        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new() }
-    }
-
-    fn len(&self) -> usize {
-        self.basis.len() / self.n
-    }
-
-    fn fill_start(
-        &mut self,
-        a: &impl LinearOperator,
-        inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
-        start: &[f64],
-        block: usize,
-        seed: u64,
-    ) {
-        let n = self.n;
-        let mut random = Random::new(seed);
-        let mut first = start[..start.len().min(block * n)].to_vec();
-        self.extend(a, std::mem::take(&mut first));
-        for _ in 0..4 {
-            let missing = block.saturating_sub(self.len());
-            if missing == 0 {
-                return;
-            }
-            let mut noise: Vec<f64> = (0..missing * n).map(|_| random.normal()).collect();
-            for column in noise.chunks_exact_mut(n) {
-                orthonormalize(self.null, &[], column);
-            }
-            let mut smooth = vec![0.0; noise.len()];
-            inverse(&noise, &mut smooth);
-            self.extend(a, smooth);
-        }
-    }
-
-    /// Orthonormalises and appends columns; returns how many were really new.
-    fn extend(&mut self, a: &impl LinearOperator, mut columns: Vec<f64>) -> usize {
-        let n = self.n;
-        unit_columns(&mut columns, n);
-        let before = self.len();
-        let count = columns.len() / n;
-        if count * (before + count) <= ONE_BY_ONE {
-            for column in columns.chunks_exact_mut(n) {
-                if orthonormalize(self.null, &self.basis, column) {
-                    self.basis.extend_from_slice(column);
-                }
-            }
-        } else {
-            let columns = self.orthonormal_block(columns);
-            self.basis.extend_from_slice(&columns);
-        }
-        let added = self.len() - before;
-        self.image.resize(self.basis.len(), 0.0);
-        a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
-        self.grow_projection(before);
-        added
-    }
-
-    /// An orthonormal basis of what a block of unit columns adds to the space, by matrix products: against the basis,
-    /// then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and Wu 2002,
-    /// <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
-    fn orthonormal_block(&self, mut columns: Vec<f64>) -> Vec<f64> {
-        let n = self.n;
-        for pass in 0..4 {
-            columns.chunks_exact_mut(n).for_each(|column| project_out(self.null, column));
-            let mut overlap = 0.0_f64;
-            if !self.basis.is_empty() {
-                let coefficients = gram(&self.basis, &columns, n);
-                overlap = coefficients.iter().fold(overlap, |a, c| a.max(c.abs()));
-                subtract_combination(&self.basis, &coefficients, &mut columns, n);
-            }
-            let m = columns.len() / n;
-            let products = gram(&columns, &columns, n);
-            for j in 0..m {
-                let others = (0..m).map(|i| products[j * m + i] - f64::from(u8::from(i == j)));
-                overlap = others.fold(overlap, |a, c| a.max(c.abs()));
-            }
-            if pass > 0 && overlap < 1e-13 {
-                break;
-            }
-            let (values, rotation) = symmetric_eigen(&products, m);
-            let largest = values.iter().copied().fold(0.0, f64::max);
-            let least = if pass == 0 { DEPENDENT * largest.max(DEPENDENT) } else { DEPENDENT.sqrt() };
-            let kept: Vec<f64> = values
-                .iter()
-                .zip(rotation.chunks_exact(m))
-                .filter(|&(&value, _)| value > least)
-                .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
-                .collect();
-            columns = combination(&columns, &kept, n);
-            // A small overlap is gone after one correction; a large one leaves rounding behind.
-            if columns.is_empty() || (pass > 0 && overlap < 1e-6) {
-                break;
-            }
-        }
-        columns
-    }
-
-    fn grow_projection(&mut self, before: usize) {
-        let (n, m) = (self.n, self.len());
-        let new = gram(&self.basis, &self.image[before * n..], n);
-        let mut projected = vec![0.0; m * m];
-        for j in 0..before {
-            projected[j * m..j * m + before].copy_from_slice(&self.projected[j * before..(j + 1) * before]);
-        }
-        for j in before..m {
-            for i in 0..m {
-                let value = if i < before {
-                    new[(j - before) * m + i]
-                } else {
-                    0.5 * (new[(j - before) * m + i] + new[(i - before) * m + j])
-                };
-                projected[j * m + i] = value;
-                projected[i * m + j] = value;
-            }
-        }
-        self.projected = projected;
-    }
-
+impl Space<'_> {
     fn ritz(&self, count: usize) -> Ritz {
         let m = self.len();
         let (mut values, mut rotation) = symmetric_eigen(&self.projected, m);
@@ -386,49 +236,4 @@ impl Ritz {
         let guards = self.vectors.split_off((wanted * n).min(self.vectors.len()));
         Outcome { values: self.values, vectors: self.vectors, guards, residual, steps }
     }
-}
-
-/// Vᵀ W, summed over fixed blocks of rows.
-fn gram(v: &[f64], w: &[f64], n: usize) -> Vec<f64> {
-    let (p, q) = (v.len() / n, w.len() / n);
-    if p * q <= 4 {
-        return w.chunks_exact(n).flat_map(|w| v.chunks_exact(n).map(move |v| dot(v, w))).collect();
-    }
-    let v = MatRef::from_column_major_slice(v, n, p);
-    let w = MatRef::from_column_major_slice(w, n, q);
-    let parts = parallel::map(n.div_ceil(GRAM_ROWS), |b| {
-        let (first, count) = (b * GRAM_ROWS, GRAM_ROWS.min(n - b * GRAM_ROWS));
-        let mut part = vec![0.0; p * q];
-        let out = MatMut::from_column_major_slice_mut(&mut part, p, q);
-        let (v, w) = (v.subrows(first, count), w.subrows(first, count));
-        matmul(out, Accum::Replace, v.transpose(), w, 1.0, Par::Seq);
-        part
-    });
-    let mut total = vec![0.0; p * q];
-    parts.iter().for_each(|part| axpy(1.0, part, &mut total));
-    total
-}
-
-/// V S.
-fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
-    let m = v.len() / n;
-    let mut out = vec![0.0; n * (s.len().checked_div(m).unwrap_or(0))];
-    combine(v, s, &mut out, n, 1.0);
-    out
-}
-
-/// W ← W − V C.
-fn subtract_combination(v: &[f64], c: &[f64], w: &mut [f64], n: usize) {
-    combine(v, c, w, n, -1.0);
-}
-
-fn combine(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
-    let m = v.len() / n;
-    let v = MatRef::from_column_major_slice(v, n, m);
-    parallel::for_each_chunk(out, 8 * n, |b, columns| {
-        let count = columns.len() / n;
-        let s = MatRef::from_column_major_slice(&s[b * 8 * m..(b * 8 + count) * m], m, count);
-        let out = MatMut::from_column_major_slice_mut(columns, n, count);
-        matmul(out, Accum::Add, v, s, factor, Par::Seq);
-    });
 }

@@ -11,6 +11,7 @@ pub mod davidson;
 pub mod dense;
 pub mod multilevel;
 pub mod orthonormalize;
+mod space;
 pub mod subspace;
 
 /// A symmetric linear map, known only by what it does to vectors.

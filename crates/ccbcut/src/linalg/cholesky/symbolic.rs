@@ -6,8 +6,8 @@ use crate::graph::Graph;
 
 use super::ordering::{Ordering, Pattern};
 
-/// Seconds that one order takes to be found, per edge and search, against floating-point operations per second: an
-/// order is looked for only while the best one costs more than the search.
+/// Operations of a factorisation that take about as long as one search takes for one edge: an order is looked for only
+/// while the best one so far costs more than the search.
 const FLOPS_PER_VISIT: f64 = 3000.0;
 
 /// A way to order the vertices of a pattern.

@@ -1,0 +1,207 @@
+//! The space that a block eigensolver searches: an orthonormal basis, its image, and products of tall matrices.
+
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+
+use crate::{parallel, random::Random};
+
+use super::{
+    LinearOperator, axpy,
+    dense::symmetric_eigen,
+    dot, norm,
+    orthonormalize::{orthonormalize, project_out},
+};
+
+/// Rows that one partial sum of a Gram matrix covers.
+const GRAM_ROWS: usize = 2048;
+
+/// Columns of a product that one task computes.
+const COLUMNS: usize = 8;
+
+/// Columns times basis vectors up to which new columns are made orthonormal one by one.
+const ONE_BY_ONE: usize = 48;
+
+/// Directions of a block that are shorter than this share of the longest are left out.
+const DEPENDENT: f64 = 1e-12;
+
+/// The basis V, its image A V, and Vᵀ A V.
+pub(super) struct Space<'a> {
+    pub(super) n: usize,
+    pub(super) null: &'a [f64],
+    pub(super) basis: Vec<f64>,
+    pub(super) image: Vec<f64>,
+    pub(super) projected: Vec<f64>,
+}
+
+impl<'a> Space<'a> {
+    pub(super) fn new(n: usize, null: &'a [f64]) -> Self {
+        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.basis.len() / self.n
+    }
+
+    /// The start, filled up with smoothed noise.
+    pub(super) fn fill_start(
+        &mut self,
+        a: &impl LinearOperator,
+        inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
+        start: &[f64],
+        block: usize,
+        seed: u64,
+    ) {
+        let n = self.n;
+        let mut random = Random::new(seed);
+        self.extend(a, start[..start.len().min(block * n)].to_vec());
+        for _ in 0..4 {
+            let missing = block.saturating_sub(self.len());
+            if missing == 0 {
+                return;
+            }
+            let mut noise: Vec<f64> = (0..missing * n).map(|_| random.normal()).collect();
+            for column in noise.chunks_exact_mut(n) {
+                orthonormalize(self.null, &[], column);
+            }
+            let mut smooth = vec![0.0; noise.len()];
+            inverse(&noise, &mut smooth);
+            self.extend(a, smooth);
+        }
+    }
+
+    /// Orthonormalises and appends columns; returns how many were really new.
+    pub(super) fn extend(&mut self, a: &impl LinearOperator, mut columns: Vec<f64>) -> usize {
+        let n = self.n;
+        unit_columns(&mut columns, n);
+        let before = self.len();
+        let count = columns.len() / n;
+        if count * (before + count) <= ONE_BY_ONE {
+            for column in columns.chunks_exact_mut(n) {
+                if orthonormalize(self.null, &self.basis, column) {
+                    self.basis.extend_from_slice(column);
+                }
+            }
+        } else {
+            let columns = self.orthonormal_block(columns);
+            self.basis.extend_from_slice(&columns);
+        }
+        let added = self.len() - before;
+        self.image.resize(self.basis.len(), 0.0);
+        a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
+        self.grow_projection(before);
+        added
+    }
+
+    /// An orthonormal basis of what a block of unit columns adds to the space, by matrix products: against the basis,
+    /// then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and Wu 2002,
+    /// <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
+    pub(super) fn orthonormal_block(&self, mut columns: Vec<f64>) -> Vec<f64> {
+        let n = self.n;
+        for pass in 0..4 {
+            columns.chunks_exact_mut(n).for_each(|column| project_out(self.null, column));
+            let mut overlap = 0.0_f64;
+            if !self.basis.is_empty() {
+                let coefficients = gram(&self.basis, &columns, n);
+                overlap = coefficients.iter().fold(overlap, |a, c| a.max(c.abs()));
+                add_combination(&self.basis, &coefficients, &mut columns, n, -1.0);
+            }
+            let m = columns.len() / n;
+            let products = gram(&columns, &columns, n);
+            for j in 0..m {
+                let others = (0..m).map(|i| products[j * m + i] - f64::from(u8::from(i == j)));
+                overlap = others.fold(overlap, |a, c| a.max(c.abs()));
+            }
+            if pass > 0 && overlap < 1e-13 {
+                break;
+            }
+            let (values, rotation) = symmetric_eigen(&products, m);
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            let least = if pass == 0 { DEPENDENT * largest.max(DEPENDENT) } else { DEPENDENT.sqrt() };
+            let kept: Vec<f64> = values
+                .iter()
+                .zip(rotation.chunks_exact(m))
+                .filter(|&(&value, _)| value > least)
+                .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
+                .collect();
+            columns = combination(&columns, &kept, n);
+            // A small overlap is gone after one correction; a large one leaves rounding behind.
+            if columns.is_empty() || (pass > 0 && overlap < 1e-6) {
+                break;
+            }
+        }
+        columns
+    }
+
+    fn grow_projection(&mut self, before: usize) {
+        let (n, m) = (self.n, self.len());
+        let new = gram(&self.basis, &self.image[before * n..], n);
+        let mut projected = vec![0.0; m * m];
+        for j in 0..before {
+            projected[j * m..j * m + before].copy_from_slice(&self.projected[j * before..(j + 1) * before]);
+        }
+        for j in before..m {
+            for i in 0..m {
+                let value = if i < before {
+                    new[(j - before) * m + i]
+                } else {
+                    0.5 * (new[(j - before) * m + i] + new[(i - before) * m + j])
+                };
+                projected[j * m + i] = value;
+                projected[i * m + j] = value;
+            }
+        }
+        self.projected = projected;
+    }
+}
+
+/// Gives every column unit length; what has none becomes zero.
+pub(super) fn unit_columns(columns: &mut [f64], n: usize) {
+    for column in columns.chunks_exact_mut(n) {
+        let length = norm(column);
+        if length > 0.0 && length.is_finite() {
+            column.iter_mut().for_each(|v| *v /= length);
+        } else {
+            column.fill(0.0);
+        }
+    }
+}
+
+/// Vᵀ W, summed over fixed blocks of rows.
+pub(super) fn gram(v: &[f64], w: &[f64], n: usize) -> Vec<f64> {
+    let (p, q) = (v.len() / n, w.len() / n);
+    if p * q <= 4 {
+        return w.chunks_exact(n).flat_map(|w| v.chunks_exact(n).map(move |v| dot(v, w))).collect();
+    }
+    let v = MatRef::from_column_major_slice(v, n, p);
+    let w = MatRef::from_column_major_slice(w, n, q);
+    let parts = parallel::map(n.div_ceil(GRAM_ROWS), |b| {
+        let (first, count) = (b * GRAM_ROWS, GRAM_ROWS.min(n - b * GRAM_ROWS));
+        let mut part = vec![0.0; p * q];
+        let out = MatMut::from_column_major_slice_mut(&mut part, p, q);
+        let (v, w) = (v.subrows(first, count), w.subrows(first, count));
+        matmul(out, Accum::Replace, v.transpose(), w, 1.0, Par::Seq);
+        part
+    });
+    let mut total = vec![0.0; p * q];
+    parts.iter().for_each(|part| axpy(1.0, part, &mut total));
+    total
+}
+
+/// V S.
+pub(super) fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
+    let m = v.len() / n;
+    let mut out = vec![0.0; n * (s.len().checked_div(m).unwrap_or(0))];
+    add_combination(v, s, &mut out, n, 1.0);
+    out
+}
+
+/// W ← W + factor V S, a few columns per task.
+pub(super) fn add_combination(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
+    let m = v.len() / n;
+    let v = MatRef::from_column_major_slice(v, n, m);
+    parallel::for_each_chunk(out, COLUMNS * n, |b, columns| {
+        let count = columns.len() / n;
+        let s = MatRef::from_column_major_slice(&s[b * COLUMNS * m..(b * COLUMNS + count) * m], m, count);
+        let out = MatMut::from_column_major_slice_mut(columns, n, count);
+        matmul(out, Accum::Add, v, s, factor, Par::Seq);
+    });
+}
