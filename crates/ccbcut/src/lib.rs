@@ -15,8 +15,8 @@
 //! Data walks through the house in one direction; nothing reaches downstream:
 //!
 //! ```text
-//! image ──► affinity graph ──► (coarsen) ──► embedding ──► partition ──► labels
-//! pixels    W, d, π            smaller W     Y, ε, γ       k-means, 2-way  u32 map
+//! image ──► affinity graph ──► (coarsen) ──► embedding ──► partition ──► labels ──► metrics
+//! pixels    W, d, π            smaller W     Y, ε, γ       k-means, 2-way  u32 map  covering, PRI, VI
 //! ```
 //!
 //! [`Segmenter`] is the front door for images and [`Partitioner`] for graphs; each room can also be used by itself.
@@ -58,6 +58,9 @@ pub mod embedding;
 
 // ROOM 5: embedding → labels.
 pub mod partition;
+
+// ROOM 6: labels × truth → numbers.
+pub mod metrics;
 
 // The record of a run.
 pub mod report;
