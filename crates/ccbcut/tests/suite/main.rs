@@ -7,11 +7,13 @@
 //! - `invariants`: what holds for every input.
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they measured")]
 
 mod architecture;
+mod benchmark;
 mod decimation;
 mod invariants;
 mod oracle;
