@@ -5,11 +5,13 @@
 //! always the name of an option with `_` for `-`.
 
 mod cut;
+mod figures;
 mod graph;
 mod names;
 mod segment;
 
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
+pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
     Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
@@ -47,6 +49,8 @@ pub enum Verb {
     Embed(EmbedArgs),
     /// Print what a partition of a graph costs
     Cost(CostArgs),
+    /// Draw the figures of the paper, as SVG
+    Figures(FiguresArgs),
     /// Make a page that shows what the knob does, on a drawn scene
     Demo(DemoArgs),
     /// Write man pages or shell completions

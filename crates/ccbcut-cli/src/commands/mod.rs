@@ -2,8 +2,9 @@
 
 mod cluster;
 mod cost;
-mod demo;
+pub mod demo;
 mod embed;
+mod figures;
 mod generate;
 mod segment;
 
@@ -31,6 +32,7 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Cluster(args) => cluster::run(&args.resolved(), output),
         Verb::Embed(args) => embed::run(&args.resolved(), output),
         Verb::Cost(args) => cost::run(&args, output),
+        Verb::Figures(args) => figures::run(&args, output),
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Generate(args) => generate::run(&args.what, output),
     }
