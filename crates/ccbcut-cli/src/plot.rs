@@ -89,13 +89,15 @@ pub fn marked_up(text: &str) -> String {
         let (before, inside) = (&rest[..at], &rest[at + 1..at + end]);
         let is_index = before.ends_with('_');
         push_run(&mut out, before.trim_end_matches('_'), &mut lowered);
+        // Letters stand for quantities; numbers are upright wherever they stand.
+        let slant = if inside.starts_with(char::is_alphabetic) { " font-style=\"italic\"" } else { "" };
         if is_index {
             // A third of the index's own size down; undone by the next run.
-            out += &format!("<tspan dy=\"0.33em\" font-size=\"75%\" font-style=\"italic\">{inside}</tspan>");
+            out += &format!("<tspan dy=\"0.33em\" font-size=\"75%\"{slant}>{inside}</tspan>");
             lowered = true;
         } else {
             let dy = if std::mem::take(&mut lowered) { " dy=\"-0.25em\"" } else { "" };
-            out += &format!("<tspan{dy} font-style=\"italic\">{inside}</tspan>");
+            out += &format!("<tspan{dy}{slant}>{inside}</tspan>");
         }
         rest = &rest[at + end + 1..];
     }
@@ -312,6 +314,7 @@ mod tests {
             marked_up("a_{p}{v}"),
             format!("a{lowered}<tspan dy=\"-0.25em\" font-style=\"italic\">v</tspan>")
         );
+        assert_eq!(marked_up("CCN_{1}"), "CCN<tspan dy=\"0.33em\" font-size=\"75%\">1</tspan>");
         assert_eq!(marked_up("an open { stays"), "an open { stays");
     }
 

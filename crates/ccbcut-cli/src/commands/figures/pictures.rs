@@ -96,7 +96,7 @@ impl Picture {
         &self.name
     }
 
-    /// The figures asked for, in that order, from as few cuts as possible.
+    /// The figures asked for, in that order; each shows what it would show alone.
     ///
     /// # Errors
     /// When a cut fails, or on Ctrl-C.
@@ -107,29 +107,23 @@ impl Picture {
         watch: &Watch,
         progress: &Progress,
     ) -> Result<Vec<String>> {
-        let compares = figures.contains(&FigureName::Fig5);
-        let grows = figures.contains(&FigureName::Fig6);
-        let (mut multiway, mut hierarchical) = (Vec::new(), Vec::new());
         let settings = settings(args.tau);
-        for (k, setting) in settings.iter().enumerate() {
-            let cut = |method: Method, parts: usize| {
+        let cuts = |of: &[Setting], method: Method, parts: usize| -> Result<Vec<Segmentation>> {
+            let cut = |setting: &Setting| {
                 progress.step(format!("{}: {}, {}", self.name, plain(&setting.name), method.name()));
                 self.cut(setting, method, parts, args, watch, progress)
             };
-            // A hierarchical cut passes through every smaller number of parts, so one serves both figures.
-            let parts = if grows && k < 2 { args.segments.max(GROWTH[3]) } else { args.segments };
-            match (compares, grows && k < 2) {
-                (true, _) => hierarchical.push(cut(Method::Hierarchical, parts)?),
-                (false, true) => hierarchical.push(cut(Method::Hierarchical, GROWTH[3])?),
-                (false, false) => {}
+            of.iter().map(cut).collect()
+        };
+        let draw = |figure: &FigureName| {
+            if *figure == FigureName::Fig5 {
+                let multiway = cuts(&settings, Method::Multiway, args.segments)?;
+                let hierarchical = cuts(&settings, Method::Hierarchical, args.segments)?;
+                return self.comparison(&settings, &multiway, &hierarchical, args);
             }
-            if compares {
-                multiway.push(cut(Method::Multiway, args.segments)?);
-            }
-        }
-        let draw = |figure: &FigureName| match figure {
-            FigureName::Fig5 => self.comparison(&settings, &multiway, &hierarchical, args),
-            _ => self.growth(&settings, &hierarchical, args),
+            // A hierarchical cut passes through every smaller number of parts.
+            let growing = cuts(&settings[..2], Method::Hierarchical, GROWTH[3])?;
+            self.growth(&settings, &growing, args)
         };
         figures.iter().map(draw).collect()
     }
@@ -174,7 +168,7 @@ impl Picture {
             grid.row_name(row, 1, name);
             for (column, cut) in cuts.iter().enumerate() {
                 grid.photo(column + 1, row);
-                grid.boundaries(column + 1, row, &cut.labels_for(args.segments)?);
+                grid.boundaries(column + 1, row, &cut.labels);
             }
         }
         grid.notes(&[format!("{{k}} = {} parts each", args.segments), kernel_note(args)]);
@@ -185,12 +179,12 @@ impl Picture {
     fn growth(
         &self,
         settings: &[Setting; 4],
-        hierarchical: &[Segmentation],
+        growing: &[Segmentation],
         args: &FiguresArgs,
     ) -> Result<String> {
         let mut grid = Grid::new(self, 5, 4)?;
         grid.head(1, &GROWTH.map(|k| format!("{{k}} = {k}")));
-        for (pair, cut) in hierarchical.iter().take(2).enumerate() {
+        for (pair, cut) in growing.iter().enumerate() {
             grid.row_name(2 * pair, 2, &settings[pair].name);
             for (column, k) in GROWTH.into_iter().enumerate() {
                 let labels = cut.labels_for(k)?;
@@ -247,7 +241,8 @@ impl<'a> Grid<'a> {
         let panel = (across, across * height as f64 / width as f64);
         let photo = paint::data_url(width, height, &picture.rgb)?;
         let body = format!(
-            "<defs><image id=\"photo\" width=\"{width}\" height=\"{height}\" xlink:href=\"{photo}\"/></defs>\n"
+            "<defs><image id=\"photo\" width=\"{width}\" height=\"{height}\" xlink:href=\"{photo}\"/>\
+             <clipPath id=\"panel\"><rect width=\"{width}\" height=\"{height}\"/></clipPath></defs>\n"
         );
         let mut grid = Self { picture, body, rows, panel };
         grid.photo(0, 0);
@@ -267,7 +262,7 @@ impl<'a> Grid<'a> {
         // Writing into a String cannot fail, here and below.
         let _ = writeln!(
             self.body,
-            "<g transform=\"translate({} {}) scale({scale:.5})\">{inside}</g>",
+            "<g transform=\"translate({} {}) scale({scale:.5})\" clip-path=\"url(#panel)\">{inside}</g>",
             mm(x),
             mm(y)
         );
@@ -298,7 +293,7 @@ impl<'a> Grid<'a> {
                 pixels(width)
             )
         };
-        let both = line("#000000", 0.42) + &line("#ffe100", 0.2);
+        let both = line("#000000", 0.34) + &line("#ffe100", 0.16);
         self.in_panel(column, row, &both);
     }
 
@@ -391,7 +386,10 @@ fn outline(labels: &LabelMap) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::args::{Cli, Verb};
 
     #[test]
     fn outlines_run_between_the_parts() {
@@ -407,5 +405,21 @@ mod tests {
         let names = settings(1.0).map(|setting| plain(&setting.name));
         assert_eq!(names, ["NCut", "CCN1", "RCut", "CCR1"]);
         assert_eq!(settings(1.25).map(|setting| setting.tau), [2.0, 1.25, 2.0, 1.25]);
+    }
+
+    #[test]
+    fn without_an_image_there_is_the_scene() {
+        let args = |more: &[&str]| {
+            let line = ["ccbcut", "figures"].iter().chain(more);
+            match Cli::try_parse_from(line).unwrap().verb {
+                Verb::Figures(args) => args,
+                other => panic!("{other:?}"),
+            }
+        };
+        let picture = Picture::read(None, &args(&[])).unwrap();
+        assert_eq!((picture.image.width(), picture.image.height()), (scene::WIDTH, scene::HEIGHT));
+        assert_eq!(picture.rgb, paint::rgb_of(&picture.image));
+        let error = Picture::read(None, &args(&["--max-memory", "1M"])).err().unwrap();
+        assert!(format!("{error:#}").contains("more than the 1.0 MiB allowed"), "{error:#}");
     }
 }

@@ -37,22 +37,26 @@ pub fn toy_graph(toy: &Toy) -> Result<String> {
         Ok(format!("Cut {:.2}, NCut {:.2}", cut(&graph, labels)?, ncut(&graph, labels)?))
     };
     let panels = [
-        (None, "(a) toy graph", format!("seven vertices, {} edges", graph.n_edges())),
+        (None, "(a) toy graph", format!("{} vertices, {} edges", graph.n_vertices(), graph.n_edges())),
         (Some(by_cut), "(b) arg min Cut", costs(by_cut)?),
         (Some(by_ncut), "(c) arg min NCut", costs(by_ncut)?),
     ];
-    sheet("The toy graph and its cheapest partitions", COLUMN, 37.0, |area| {
+    sheet("The toy graph and its cheapest partitions", COLUMN, 40.5, |area| {
         for (k, (labels, name, note)) in panels.iter().enumerate() {
             let middle = (mm(COLUMN * (2 * k + 1) as f64 / 6.0), mm(11.5));
             draw_toy(area, middle, *labels)?;
             plot::write(area, name, 8.0, (middle.0, mm(23.0)))?;
             plot::write(area, note, 7.0, (middle.0, mm(26.7)))?;
         }
-        let note = format!(
-            "Costs at {{α}} = {ALPHA}; dashed edges are cut. RCut prefers (b) below {{α}} = {switch:.3},"
-        );
-        plot::write(area, &note, 7.0, (mm(COLUMN / 2.0), mm(31.3)))?;
-        plot::write(area, "(c) above it.", 7.0, (mm(COLUMN / 2.0), mm(34.6)))
+        let notes = [
+            format!("Costs at {{α}} = {ALPHA}; dashed edges are cut."),
+            format!("RCut prefers (b) for {{α}} < {switch:.3} and (c) above."),
+            "With the weak vertex on the other side, (c) costs the same.".to_owned(),
+        ];
+        for (note, y) in notes.iter().zip([31.3, 34.8, 38.3]) {
+            plot::write(area, note, 7.0, (mm(COLUMN / 2.0), mm(y)))?;
+        }
+        Ok(())
     })
 }
 
@@ -145,7 +149,7 @@ fn draw_maps(
     knob: &dyn Fn(f64) -> f64,
     two: f64,
 ) -> Result<String> {
-    const COLUMNS: usize = 160;
+    const COLUMNS: usize = 320;
     let alphas = Axis::new("{α}", 0.0..1.0, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
     let places: Vec<f64> = (0..=COLUMNS)
         .map(|k| axis.range.start + (axis.range.end - axis.range.start) * k as f64 / COLUMNS as f64)
@@ -164,20 +168,19 @@ fn draw_maps(
             shaded.extend([frame.at(end, 0.0), frame.at(start, 0.0)]);
             area.draw(&Polygon::new(shaded, SHADE.filled()))?;
             Stroke::dashed(INK, 0.15, 0.5, 0.6).draw(area, &[frame.at(two, 0.0), frame.at(two, 1.0)])?;
-            Stroke::solid(BLUE, 0.5).draw(area, &line)?;
+            Stroke::solid(BLUE, 0.5).draw(area, between_ends(&line, &curve))?;
             frame.close(area)?;
+            let taken = label_two(area, &frame, two, at_two, &curve, map.special)?;
             for (below, name) in [(true, "(b)"), (false, "(c)")] {
-                if let Some(spot) = roomiest(&frame, &places, &curve, below, two) {
+                if let Some(spot) = roomiest(&frame, &places, &curve, below, &taken) {
                     plot::write(area, name, 8.0, spot)?;
                 }
             }
-            label_two(area, &frame, two, at_two, map.special)?;
         }
         let y = mm(height + 2.8);
-        for (x, shade, text) in [
-            (4.0, SHADE, "(b) weak vertex alone, Fig. 1(b)"),
-            (46.0, WHITE, "(c) triangles apart, Fig. 1(c)"),
-        ] {
+        for (x, shade, text) in
+            [(6.0, SHADE, "(b) weak vertex alone"), (42.0, WHITE, "(c) triangles apart, see Fig. 1")]
+        {
             let corners = [(mm(x), y - mm(1.2)), (mm(x + 3.6), y + mm(1.2))];
             area.draw(&Rectangle::new(corners, shade.filled()))?;
             let (left, top, right, bottom) = (corners[0].0, corners[0].1, corners[1].0, corners[1].1);
@@ -189,27 +192,51 @@ fn draw_maps(
     })
 }
 
-/// Names the cost at the dashed line, and the α where it switches, beside the line and off the curve.
-fn label_two(area: &Area<'_>, frame: &Frame, two: f64, alpha: f64, name: &str) -> Result<()> {
-    let (x, y) = frame.at(two, alpha);
-    let text = if alpha > 0.0 {
-        area.draw(&Circle::new((x, y), mm(0.7), INK.filled()))?;
-        format!("{name}: {alpha:.3}")
-    } else {
-        name.to_owned()
-    };
-    // Above the dot on its right, where the curve has fallen; high up where there is none.
-    let (dx, y) = if alpha > 0.0 { (1.2, y - mm(2.6)) } else { (1.0, frame.at(two, 0.93).1) };
-    plot::write_from(area, &text, 7.0, (x + mm(dx), y))
+/// The stretch of a curve where α is neither 0 nor 1, with one point more on each side.
+fn between_ends<'a>(line: &'a [(i32, i32)], curve: &[f64]) -> &'a [(i32, i32)] {
+    let is_inside = |alpha: &f64| *alpha > 0.0 && *alpha < 1.0;
+    let first = curve.iter().position(is_inside).unwrap_or(0);
+    let last = curve.iter().rposition(is_inside).unwrap_or(0);
+    &line[first.saturating_sub(1)..(last + 2).min(line.len())]
 }
 
-/// The spot of a region that is farthest from its edges and from the line at 2; none where the region is too small.
-fn roomiest(frame: &Frame, places: &[f64], curve: &[f64], below: bool, two: f64) -> Option<(i32, i32)> {
+/// Names the cost at the dashed line, and the α where it switches, beside the line and off the curve; gives the
+/// places that this takes.
+fn label_two(
+    area: &Area<'_>,
+    frame: &Frame,
+    two: f64,
+    alpha: f64,
+    curve: &[f64],
+    name: &str,
+) -> Result<Vec<(i32, i32)>> {
+    let (x, y) = frame.at(two, alpha);
+    let rises = curve.last() > curve.first();
+    let (text, y) = if alpha > 0.0 {
+        area.draw(&Circle::new((x, y), mm(0.7), INK.filled()))?;
+        // On the right of the dot, on the side that the curve leaves free.
+        (format!("{name}: {alpha:.3}"), if rises { y + mm(2.6) } else { y - mm(2.6) })
+    } else {
+        (name.to_owned(), frame.at(two, 0.93).1)
+    };
+    plot::write_from(area, &text, 7.0, (x + mm(1.2), y))?;
+    let line = (0..=10).map(|k| frame.at(two, f64::from(k) / 10.0));
+    // About 1.4 mm a letter.
+    Ok(line.chain((0..text.chars().count()).map(|k| (x + mm(1.2 + 1.4 * k as f64), y))).collect())
+}
+
+/// The spot of a region that is farthest from its edges and from what is taken; none where the region is too small.
+fn roomiest(
+    frame: &Frame,
+    places: &[f64],
+    curve: &[f64],
+    below: bool,
+    taken: &[(i32, i32)],
+) -> Option<(i32, i32)> {
     const ROWS: usize = 50;
     let line: Vec<(i32, i32)> = places.iter().zip(curve).map(|(&x, &y)| frame.at(x, y)).collect();
     let (left, bottom) = frame.at(*places.first()?, 0.0);
     let (right, top) = frame.at(*places.last()?, 1.0);
-    let middle = frame.at(two, 0.0).0;
     let mut best: Option<(i64, (i32, i32))> = None;
     for (&place, &alpha) in places.iter().zip(curve) {
         for row in 1..ROWS {
@@ -218,10 +245,10 @@ fn roomiest(frame: &Frame, places: &[f64], curve: &[f64], below: bool, two: f64)
                 continue;
             }
             let spot = frame.at(place, y);
-            let edges =
-                [spot.0 - left, right - spot.0, bottom - spot.1, spot.1 - top, (spot.0 - middle).abs()];
+            let edges = [spot.0 - left, right - spot.0, bottom - spot.1, spot.1 - top];
             let square = |v: i32| i64::from(v) * i64::from(v);
-            let to_line = line.iter().map(|p| square(p.0 - spot.0) + square(p.1 - spot.1)).min()?;
+            let to_line =
+                line.iter().chain(taken).map(|p| square(p.0 - spot.0) + square(p.1 - spot.1)).min()?;
             let room = edges.iter().map(|&edge| square(edge)).min()?.min(to_line);
             if best.is_none_or(|(most, _)| room > most) {
                 best = Some((room, spot));
@@ -250,7 +277,7 @@ pub fn balances() -> Result<String> {
     let shares = Axis::new("{v}", 0.0..1.0, &[0.0, 0.25, 0.5, 0.75, 1.0]);
     let values = Axis::new("", 0.0..1.05, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
     let (width, top, height) = (COLUMN / 2.0, 9.0, 46.0);
-    sheet("The balance functions", COLUMN, top + height + 5.5, |area| {
+    sheet("The balance functions", COLUMN, top + height + 8.5, |area| {
         for (k, (p, stroke)) in CURVES.iter().enumerate() {
             let (x, y) = (2.0 + 28.6 * (k % 3) as f64, 2.5 + 4.0 * (k / 3) as f64);
             stroke.draw(area, &[(mm(x), mm(y)), (mm(x + 7.0), mm(y))])?;
@@ -273,9 +300,14 @@ pub fn balances() -> Result<String> {
             }
             frame.close(area)?;
         }
-        let note =
-            "{p} → 1: Cheeger cuts. {p} = 2 and {τ} = 2: NCut, RCut. {τ} = 0: Cut. {v}: share of a part.";
-        plot::write(area, note, 7.0, (mm(COLUMN / 2.0), mm(top + height + 2.4)))
+        let notes = [
+            "{p} → 1: Cheeger cuts. {p} = 2 and {τ} = 2: NCut, RCut. {τ} = 0: Cut.",
+            "{v}: share that one of two parts has of the whole.",
+        ];
+        for (note, y) in notes.iter().zip([2.0, 5.5]) {
+            plot::write(area, note, 7.0, (mm(COLUMN / 2.0), mm(top + height + y)))?;
+        }
+        Ok(())
     })
 }
 
@@ -347,11 +379,11 @@ mod tests {
             let frame = Frame::draw(area, "t", &axis, &axis)?;
             let places: Vec<f64> = (0..=20).map(|k| f64::from(k) / 20.0).collect();
             let curve: Vec<f64> = places.iter().map(|&x| 0.8 * x).collect();
-            let below = roomiest(&frame, &places, &curve, true, 0.5).unwrap();
-            let above = roomiest(&frame, &places, &curve, false, 0.5).unwrap();
+            let below = roomiest(&frame, &places, &curve, true, &[]).unwrap();
+            let above = roomiest(&frame, &places, &curve, false, &[]).unwrap();
             assert!(below.0 > frame.at(0.5, 0.0).0 && below.1 > frame.at(0.0, 0.5).1);
             assert!(above.0 < below.0 && above.1 < below.1);
-            assert_eq!(roomiest(&frame, &places, &vec![0.0; 21], true, 0.5), None);
+            assert_eq!(roomiest(&frame, &places, &vec![0.0; 21], true, &[]), None);
             Ok(())
         })
         .unwrap();
