@@ -133,6 +133,7 @@ Examples:
   ccbcut segment *.jpg -k 8 -o out --json      a batch, one line of JSON per image
   ccbcut cluster graph.npz -k 3 -o parts.csv   cut a graph of your own
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
+  ccbcut figures -o figures                    the figures of the paper, as SVG
 
 Exit status: 0 done; 1 done, but below what was asked (--strict); 2 usage, input or file error; 130 interrupted.";
 

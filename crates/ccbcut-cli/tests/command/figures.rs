@@ -1,5 +1,8 @@
 //! What `figures` draws, and that it appears together or not at all.
 
+use std::collections::BTreeSet;
+
+use ccbcut::LabelMap;
 use roxmltree::{Document, Node};
 
 use crate::support::Desk;
@@ -128,6 +131,54 @@ fn pictures_show_the_cuts_side_by_side() {
                     + svg.matches("href=\"data:image/png;base64,").count()
         );
     }
+}
+
+/// Where a label map changes: (row, column) of the pixel on the far side, and whether it changes downwards.
+fn changes(map: &LabelMap) -> BTreeSet<(usize, usize, bool)> {
+    let (width, label) = (map.width(), map.as_slice());
+    let mut found = BTreeSet::new();
+    for p in 0..label.len() {
+        let (row, column) = (p / width, p % width);
+        if row > 0 && label[p] != label[p - width] {
+            found.insert((row, column, true));
+        }
+        if column > 0 && label[p] != label[p - 1] {
+            found.insert((row, column, false));
+        }
+    }
+    found
+}
+
+/// The same, read from the `d` of a path: `Mx yhN` runs to the right, `Mx yvN` down.
+fn drawn(path: &str) -> BTreeSet<(usize, usize, bool)> {
+    let mut found = BTreeSet::new();
+    for run in path.split('M').skip(1) {
+        let is_level = run.contains('h');
+        let numbers: Vec<usize> = run.split([' ', 'h', 'v']).map(|n| n.parse().unwrap()).collect();
+        let (x, y, length) = (numbers[0], numbers[1], numbers[2]);
+        found.extend((0..length).map(|k| if is_level { (y, x + k, true) } else { (y + k, x, false) }));
+    }
+    found
+}
+
+#[test]
+fn figure_5_shows_the_cuts_of_segment() {
+    let desk = Desk::with_scene();
+    desk.run("figures a.png -o out -k 6 --only fig5 --sigma 7 --seed 3").succeeded();
+    let svg = desk.text("out/fig5-a.svg");
+    let document = Document::parse(&svg).unwrap();
+    let paths: Vec<&str> = document.descendants().filter_map(|node| node.attribute("d")).step_by(2).collect();
+    let mut shown = paths.iter();
+    for method in ["multiway", "hierarchical"] {
+        for cut in ["--tau 2", "--tau 1", "--tau 2 --balance ratio", "--tau 1 --balance ratio"] {
+            let line =
+                format!("segment a.png -k 6 --method {method} {cut} --sigma 7 --seed 3 -o l.npy --force");
+            desk.run(&line).succeeded();
+            assert_eq!(drawn(shown.next().unwrap()), changes(&desk.labels("l.npy")), "{line}");
+        }
+    }
+    assert_eq!(shown.next(), None);
+    assert!(paths.iter().collect::<BTreeSet<_>>().len() > 4, "the cuts differ");
 }
 
 #[test]
