@@ -72,8 +72,9 @@ pub fn run(args: &FiguresArgs, output: &Output) -> Result<ExitStatus> {
             versions: Versions::current(),
         })?;
     } else {
-        let lines: String = outputs.map(|file| format!("{}  {}\n", file.kind, file.path.display())).collect();
-        output.summary(&lines)?;
+        let lines: Vec<String> =
+            outputs.map(|file| format!("{}  {}\n", file.kind, file.path.display())).collect();
+        output.summary(&lines.concat())?;
     }
     Ok(ExitStatus::Success)
 }

@@ -59,21 +59,18 @@ impl Picture {
     /// # Errors
     /// When it cannot be read, or needs too much memory.
     pub fn read(path: Option<&Path>, args: &FiguresArgs) -> Result<Self> {
-        let picture = match path {
-            Some(path) => {
-                let limits = Limits { max_pixels: args.max_pixels as u64 };
-                let name = format!("`{}`", path.display());
-                let Decoded { image, mask, .. } =
-                    read::image(path, limits).with_context(|| format!("reading image {name}"))?;
-                let rgb = paint::rgb_of(&image);
-                Self { name, image, mask, rgb }
-            }
-            None => {
-                let rgb = scene::draw(args.seed).rgb;
-                let pixels = rgb.iter().map(|&v| f32::from(v) / 255.0).collect();
-                let image = Image::new(scene::HEIGHT, scene::WIDTH, 3, pixels)?;
-                Self { name: "the scene of the demo".to_owned(), image, mask: None, rgb }
-            }
+        let picture = if let Some(path) = path {
+            let limits = Limits { max_pixels: args.max_pixels as u64 };
+            let name = format!("`{}`", path.display());
+            let Decoded { image, mask, .. } =
+                read::image(path, limits).with_context(|| format!("reading image {name}"))?;
+            let rgb = paint::rgb_of(&image);
+            Self { name, image, mask, rgb }
+        } else {
+            let rgb = scene::draw(args.seed).rgb;
+            let pixels = rgb.iter().map(|&v| f32::from(v) / 255.0).collect();
+            let image = Image::new(scene::HEIGHT, scene::WIDTH, 3, pixels)?;
+            Self { name: "the scene of the demo".to_owned(), image, mask: None, rgb }
         };
         let (height, width) = (picture.image.height(), picture.image.width());
         let parts = args.segments.max(GROWTH[3]);

@@ -64,7 +64,7 @@ pub fn toy_graph(toy: &Toy) -> Result<String> {
 fn draw_toy(area: &Area<'_>, middle: (i32, i32), labels: Option<&Labels>) -> Result<()> {
     let at = |vertex: usize| (middle.0 + mm(PLACES[vertex].0), middle.1 + mm(PLACES[vertex].1));
     let mut edges = Vec::new();
-    gallery::toy(ALPHA).for_each_edge(|i, j, weight| edges.push((i as usize, j as usize, weight)));
+    gallery::toy(ALPHA).for_each_edge(|i, j, weight| edges.push((i, j, weight)));
     for &(i, j, weight) in &edges {
         let is_cut = labels.is_some_and(|labels| labels.as_slice()[i] != labels.as_slice()[j]);
         let width: f64 = if weight < 1.0 { 0.2 } else { 0.45 };
@@ -383,7 +383,7 @@ mod tests {
             let above = roomiest(&frame, &places, &curve, false, &[]).unwrap();
             assert!(below.0 > frame.at(0.5, 0.0).0 && below.1 > frame.at(0.0, 0.5).1);
             assert!(above.0 < below.0 && above.1 < below.1);
-            assert_eq!(roomiest(&frame, &places, &vec![0.0; 21], true, &[]), None);
+            assert_eq!(roomiest(&frame, &places, &[0.0; 21], true, &[]), None);
             Ok(())
         })
         .unwrap();
