@@ -5,6 +5,7 @@
 //! - `disk_full`: what happens when a file cannot be finished.
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
@@ -17,6 +18,7 @@
 mod bad_input;
 #[cfg(unix)]
 mod disk_full;
+mod figures;
 mod graphs;
 mod licences;
 mod memory;
