@@ -17,8 +17,8 @@ pub struct ImageFamily {
     /// By parameter: means over the ground truths.
     rand_index: Vec<f64>,
     variation: Vec<f64>,
-    /// As `covered`, each region at its own best parameter.
-    best_covered: f64,
+    /// As `covered`, each region at its own best parameter; unknown without tables.
+    best_covered: Option<f64>,
 }
 
 /// A family's scores on a data set.
@@ -29,8 +29,8 @@ pub struct FamilyScore {
     pub covering_ods: f64,
     /// Covering: the best parameter for each image.
     pub covering_ois: f64,
-    /// Covering: the best parameter for each region.
-    pub covering_best: f64,
+    /// Covering: the best parameter for each region; `None` for families known by their scores alone.
+    pub covering_best: Option<f64>,
     /// Probabilistic Rand index: one parameter for all images.
     pub pri_ods: f64,
     /// Probabilistic Rand index: the best parameter for each image.
@@ -64,7 +64,6 @@ impl ImageFamily {
         let scores: Vec<Vec<RegionScore>> =
             tables.iter().map(|truths| truths.iter().map(Contingency::score).collect()).collect();
         let pixels: Vec<f64> = tables[0].iter().map(|table| table.n_pixels() as f64).collect();
-        let pooled = |s: &Vec<RegionScore>| s.iter().zip(&pixels).map(|(s, n)| s.covering * n).sum();
         let mut best_covered = 0.0;
         for truth in 0..n_truths {
             let mut best = vec![0.0_f64; tables[0][truth].regions().len()];
@@ -76,14 +75,37 @@ impl ImageFamily {
             let regions = tables[0][truth].regions();
             best_covered += best.iter().zip(regions).map(|(o, &b)| o * b as f64).sum::<f64>();
         }
+        Ok(Self { best_covered: Some(best_covered), ..Self::pooled(&scores, &pixels) })
+    }
+
+    /// Takes the scores of one image: for each parameter one score per ground truth, all of equally many pixels.
+    /// Which regions were covered when is then not known, and [`FamilyScore::covering_best`] is `None`.
+    ///
+    /// # Errors
+    /// As [`ImageFamily::new`].
+    pub fn from_scores(scores: &[Vec<RegionScore>], n_pixels: u64) -> Result<Self> {
+        let n_truths = scores.first().map_or(0, Vec::len);
+        if n_truths == 0 {
+            return Err(Error::NothingToCompare);
+        }
+        if let Some(other) = scores.iter().find(|s| s.len() != n_truths) {
+            let what = "the list of ground truths";
+            return Err(Error::ShapeMismatch { what, expected: n_truths, got: other.len() });
+        }
+        Ok(Self::pooled(scores, &vec![n_pixels as f64; n_truths]))
+    }
+
+    /// Sums over the ground truths, which have so many pixels each.
+    fn pooled(scores: &[Vec<RegionScore>], pixels: &[f64]) -> Self {
+        let covered = |s: &Vec<RegionScore>| s.iter().zip(pixels).map(|(s, n)| s.covering * n).sum();
         let means: Vec<RegionScore> = scores.iter().map(|s| RegionScore::mean(s)).collect();
-        Ok(Self {
-            covered: scores.iter().map(pooled).collect(),
+        Self {
+            covered: scores.iter().map(covered).collect(),
             total: pixels.iter().sum(),
             rand_index: means.iter().map(|m| m.rand_index).collect(),
             variation: means.iter().map(|m| m.variation).collect(),
-            best_covered,
-        })
+            best_covered: None,
+        }
     }
 
     /// How many values of the parameter there are.
@@ -131,7 +153,7 @@ pub fn pool(images: &[ImageFamily]) -> Result<FamilyScore> {
     Ok(FamilyScore {
         covering_ods,
         covering_ois: of_each(covered, higher).iter().sum::<f64>() / total,
-        covering_best: images.iter().map(|i| i.best_covered).sum::<f64>() / total,
+        covering_best: images.iter().map(|i| i.best_covered).sum::<Option<f64>>().map(|best| best / total),
         pri_ods,
         pri_ois: mean(of_each(rand_index, higher)),
         vi_ods,
@@ -176,11 +198,23 @@ mod tests {
         // Pooled by pixels: three truths of six pixels.
         assert!((score.covering_ods - (1.0 + third + 1.0) / 3.0).abs() < 1e-15 && score.at[0] == 0);
         assert!((score.covering_ois - (1.0 + 1.0 + third) / 3.0).abs() < 1e-15);
-        assert_eq!(score.covering_best, 1.0);
+        assert_eq!(score.covering_best, Some(1.0));
         let agree = 0.2;
         assert!((score.pri_ods - f64::midpoint(1.0, f64::midpoint(agree, 1.0))).abs() < 1e-15);
         assert!((score.vi_ois - 0.25 * 3.0_f64.log2()).abs() < 1e-15);
         assert_eq!((first.len(), first.is_empty(), first.covering(0)), (2, false, 1.0));
+    }
+
+    #[test]
+    fn scores_alone_give_all_but_best() {
+        let tables = [vec![table(&[0, 0, 1], &[0, 1, 1])], vec![table(&[0, 1, 2], &[0, 1, 1])]];
+        let scores: Vec<Vec<RegionScore>> = tables.iter().map(|t| vec![t[0].score()]).collect();
+        let whole = pool(&[ImageFamily::new(&tables).unwrap()]).unwrap();
+        let part = pool(&[ImageFamily::from_scores(&scores, 3).unwrap()]).unwrap();
+        assert_eq!(FamilyScore { covering_best: None, ..whole }, part);
+        assert!(whole.covering_best.is_some_and(|best| best >= whole.covering_ois));
+        assert!(ImageFamily::from_scores(&[], 3).is_err());
+        assert!(ImageFamily::from_scores(&[scores[0].clone(), vec![]], 3).is_err());
     }
 
     #[test]

@@ -26,7 +26,7 @@ use super::{
     table::Summary,
 };
 use crate::{
-    args::BsdsArgs,
+    args::{BsdsArgs, Method as Way},
     exit::ExitStatus,
     library,
     output::{Output, Progress},
@@ -180,8 +180,12 @@ fn cut(task: &Task<'_>, watch: &Watch) -> Result<Record> {
     let truths = entry.truths()?;
     let truth_counts: Vec<usize> = truths.iter().map(ccbcut::LabelMap::n_segments).collect();
     let image = read::image(&entry.image, Limits::default())?.image;
-    let ks = needed_parts(&truth_counts);
     let args = &method.args;
+    let mut ks = needed_parts(&truth_counts);
+    if args.partition.method == Way::Hierarchical {
+        // All the others come for nothing.
+        ks = (1..=ks.last().copied().unwrap_or(1)).collect();
+    }
     let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected);
     let stop = || watch.is_interrupted();
     let Family { members, stages, runs } =
