@@ -314,12 +314,7 @@ impl<'a> Grid<'a> {
         // Between the original and the first column there is no room: names stand at the left edge.
         let (x, y) = (MARGIN / 2.0 - 0.4, 0.5 * (first.1 + last.1 - GAP));
         let turn = format!(" transform=\"rotate(-90 {} {})\"", mm(x), mm(y));
-        let _ = writeln!(
-            self.body,
-            "{}{}</text>",
-            text_tag(x, y, "middle", &turn),
-            marked_up(&escape(name))
-        );
+        let _ = writeln!(self.body, "{}{}</text>", text_tag(x, y, "middle", &turn), marked_up(&escape(name)));
     }
 
     /// Lines below the original.
