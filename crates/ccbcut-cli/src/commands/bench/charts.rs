@@ -164,15 +164,12 @@ pub fn differences(title: &str, is_lower_better: bool, all: &[Difference]) -> St
     let bottom = ROW * all.len() as f64 + 4.0;
     let mut out = open(title, bottom + 38.0);
     for &tick in &ticks {
-        let class = if tick.abs() < 1e-12 { "zero" } else { "grid" };
-        let sign = if tick > 1e-12 { "+" } else { "" };
-        // A zero that was reached from below would have a sign.
-        let value = if tick.abs() < 1e-12 { 0.0 } else { tick };
         let _ = write!(
             out,
-            "<path class=\"{class}\" d=\"M{at:.1} 4V{bottom}\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{sign}{value:.digits$}</text>",
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            x.at(tick),
             bottom + 15.0,
-            at = x.at(tick)
+            signed(tick, digits)
         );
     }
     let _ = write!(out, "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">better →</text>", bottom + 33.0);
@@ -184,6 +181,16 @@ pub fn differences(title: &str, is_lower_better: bool, all: &[Difference]) -> St
             top + 15.0,
             escape(&short(name))
         );
+        for &tick in &ticks {
+            let class = if is_zero(tick) { "zero" } else { "grid" };
+            let _ = write!(
+                out,
+                "<path class=\"{class}\" d=\"M{:.1} {:.1}V{:.1}\"/>",
+                x.at(tick),
+                top + 21.0,
+                top + ROW - 4.0
+            );
+        }
         for (k, (protocol, (mean, error))) in ["fixed", "dynamic"].iter().zip(values).enumerate() {
             let y = top + 29.0 + 17.0 * k as f64;
             let whisker = |width: f64, class: &str| {
@@ -192,15 +199,30 @@ pub fn differences(title: &str, is_lower_better: bool, all: &[Difference]) -> St
             };
             let _ = write!(
                 out,
-                "<text x=\"2\" y=\"{:.1}\">{protocol}</text>{}{}<g><title>{mean:+.4} ± {error:.4}</title>{}</g>",
+                "<text x=\"2\" y=\"{:.1}\">{protocol}</text>{}{}<g><title>{} ± {error:.4}</title>{}</g>",
                 y + 4.0,
                 whisker(2.0, "thin"),
                 whisker(1.0, "thick"),
+                signed(*mean, 4),
                 mark(*method, x.at(*mean), y)
             );
         }
     }
     out + "</svg>"
+}
+
+/// A number with its sign; zero has none.
+pub fn signed(value: f64, digits: usize) -> String {
+    match value {
+        v if is_zero(v) => format!("{:.digits$}", 0.0),
+        v if v < 0.0 => format!("−{:.digits$}", -v),
+        v => format!("+{v:.digits$}"),
+    }
+}
+
+/// A multiple of a step may miss zero by a rounding.
+fn is_zero(value: f64) -> bool {
+    value.abs() < 1e-12
 }
 
 /// A name that fits into a plot.
@@ -239,6 +261,11 @@ mod tests {
             let (low, high) = (places[0], places[places.len() - 1]);
             assert!(values.iter().all(|v| (low..=high).contains(v)), "{values:?} {places:?}");
         }
+    }
+
+    #[test]
+    fn signs_are_those_of_print() {
+        assert_eq!([0.25, -0.25, -0.0].map(|v| signed(v, 2)), ["+0.25", "−0.25", "0.00"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ccbcut::metrics::{
 use serde_json::Value;
 
 use super::{
-    charts::{self, Difference},
+    charts::{self, Difference, signed},
     method::display_name,
     pictures::{Gallery, Why},
     record::Store,
@@ -35,7 +35,7 @@ pub fn render(summary: &Summary, store: &Store, images: &[String], gallery: &Gal
     let values = [
         ("data", summary.data.to_owned()),
         ("split", summary.split.to_owned()),
-        ("n_images", images.len().to_string()),
+        ("n_images", plural(images.len(), "image")),
         ("n_methods", plural(methods.len(), "method")),
         ("tiles", tiles(methods)),
         ("verdicts", verdicts(methods)),
@@ -93,7 +93,7 @@ fn verdicts(methods: &[MethodSummary]) -> String {
             let (score, is_lower_better, _) = SCORES[i];
             let (mean, error) = rival.dynamic[i];
             let verdict = verdict(mean, error, is_lower_better, rival.images);
-            format!("{score} {mean:+.3} ± {error:.3}{verdict}")
+            format!("{score} <span class=\"number\">{} ± {error:.3}</span>{verdict}", signed(mean, 3))
         };
         let _ = writeln!(
             out,

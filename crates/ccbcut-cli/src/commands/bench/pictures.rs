@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{output::Output, page::escape, paint, read};
 
-/// Panels beside each other in a grid.
+/// Panels beside each other in a grid, at most; rows are as full as each other.
 const COLUMNS: usize = 4;
 
 /// Pixels between panels.
@@ -219,7 +219,7 @@ impl Scene {
                  <use href=\"#{id}\" class=\"dark\"/><use href=\"#{id}\" class=\"bright\"/>"
             ))
         };
-        panel("Ground truth", &lines(&self.truth, 0)?, "Ground truth<br>of the median size");
+        panel("Ground truth", &lines(&self.truth, 0)?, &format!("Ground truth<br>{} regions", self.k));
         let scores: Vec<_> = methods
             .iter()
             .map(|method| store.get(&self.name, method).and_then(|record| record.scores_at(self.k)))
@@ -251,8 +251,8 @@ impl Scene {
 
 /// Panels of one size in rows with gaps between them: width, height and pixels.
 fn grid(panels: &[Option<Vec<u8>>], width: usize, height: usize) -> (usize, usize, Vec<u8>) {
-    let columns = panels.len().min(COLUMNS);
-    let rows = panels.len().div_ceil(columns);
+    let rows = panels.len().div_ceil(COLUMNS);
+    let columns = panels.len().div_ceil(rows);
     let (all_width, all_height) = (columns * (width + GAP) - GAP, rows * (height + GAP) - GAP);
     let mut rgb = vec![255; 3 * all_width * all_height];
     for (place, panel) in panels.iter().enumerate() {
@@ -319,13 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn panels_lie_in_rows_of_four() {
-        let panels: Vec<_> = (0..5_u8).map(|v| (v != 3).then(|| vec![v; 3 * 2])).collect();
+    fn panels_lie_in_rows_that_are_equally_full() {
+        let panels: Vec<_> = (0..5_u8).map(|v| (v != 2).then(|| vec![v; 3 * 2])).collect();
         let (width, height, rgb) = grid(&panels, 2, 1);
-        assert_eq!((width, height), (4 * 2 + 3 * GAP, 2 + GAP));
+        assert_eq!((width, height), (3 * 2 + 2 * GAP, 2 + GAP));
         let at = |row: usize, column: usize| rgb[3 * (row * width + column)];
-        assert_eq!([at(0, 0), at(0, 2 + GAP), at(0, 1 + GAP), at(0, 3 * (2 + GAP))], [0, 1, 255, 128]);
-        assert_eq!([at(1 + GAP, 1), at(1 + GAP, 2)], [4, 255]);
+        assert_eq!([at(0, 0), at(0, 2 + GAP), at(0, 1 + GAP), at(0, 2 * (2 + GAP))], [0, 1, 255, 128]);
+        assert_eq!([at(1 + GAP, 1), at(1 + GAP, 2), at(1 + GAP, 2 + GAP)], [3, 255, 4]);
+        assert_eq!(grid(&panels[..4], 2, 1).0, 4 * 2 + 3 * GAP);
     }
 
     #[test]
