@@ -1,6 +1,9 @@
 //! `ccbcut evaluate`: score label maps against ground truths.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, ensure};
 use ccbcut::{
@@ -101,11 +104,10 @@ fn text(evaluation: &Evaluation, n_maps: usize) -> String {
     for (number, truth) in truths.iter().enumerate() {
         let RegionScore { covering, rand_index, variation } = truth.score;
         let row = (number + 1, truth.n_segments);
-        out.push_str(&format!(
-            "  {:<5} {:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}\n",
-            row.0, row.1
-        ));
+        // Writing into a String cannot fail, here and below.
+        let _ =
+            writeln!(out, "  {:<5} {:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}", row.0, row.1);
     }
-    out.push_str(&format!("  mean               {covering:.4}  {pri:.4}  {vi:.4}\n"));
+    let _ = writeln!(out, "  mean               {covering:.4}  {pri:.4}  {vi:.4}");
     out
 }

@@ -105,6 +105,12 @@ fn a_benchmark_leaves_records_tables_pictures_and_a_page() {
     assert_eq!(methods[1]["against"]["method"], "ncut-h");
     assert_eq!(methods[1]["published"]["fixed"][0], 0.57);
     assert_eq!(methods[1]["published_minutes"][1], 23.4);
+    let documented = include_str!("../../../../docs/reference/json.md");
+    for object in [&report, &methods[1]] {
+        for key in object.as_object().unwrap().keys() {
+            assert!(documented.contains(&format!("`{key}`")), "{key}");
+        }
+    }
     let tables = desk.text("out/tables.md");
     for line in ["# BSDS500 val, lab", "| NCut−H | 3 |", "| CCN₁−H | 3 |", "| CCN₁−H | NCut−H |"]
     {
@@ -258,8 +264,20 @@ fn what_cannot_be_run_is_named() {
     let with = |methods: &str| format!("bench bsds --data data --out out --methods {methods}");
     refused(&desk, &with("ncut"), &["`ncut` is not the name of a method", "hint: names are ncut-m"]);
     refused(&desk, &with("ncut-h,ncut-h"), &["the method `ncut-h` was named twice"]);
-    refused(&desk, &with("ncut-h:sigmoid=7"), &["method `ncut-h:sigmoid=7`", "--sigmoid"]);
-    refused(&desk, &with("ncut-h:sigma=wide"), &["method `ncut-h:sigma=wide`", "wide", "--sigma"]);
+    refused(
+        &desk,
+        &with("ncut-h:sigmoid=7"),
+        &[
+            "method `ncut-h:sigmoid=7`: unexpected argument '--sigmoid'",
+            "'--sigma'",
+            "hint: they are those of",
+        ],
+    );
+    refused(
+        &desk,
+        &with("ncut-h:sigma=wide"),
+        &["method `ncut-h:sigma=wide`: invalid value 'wide' for '--sigma"],
+    );
     refused(&desk, &with("ncut-h:tau=1"), &["`tau` is part of the method's name"]);
     refused(&desk, &format!("{RUN} --limit 0"), &["`--limit 0` leaves no image"]);
     fs::create_dir_all(desk.path("empty")).unwrap();

@@ -123,7 +123,7 @@ fn caution(methods: &[MethodSummary], n_images: usize) -> String {
     if n_images < FEW {
         let _ = writeln!(
             out,
-            "<p class=\"note\">Only {}: too few to say which method is better. Nothing here is marked as a difference.</p>",
+            "<p class=\"note\">Only {}: too few to say which method is better. The best figures are marked all the same.</p>",
             plural(n_images, "image")
         );
     }
@@ -145,13 +145,13 @@ fn caution(methods: &[MethodSummary], n_images: usize) -> String {
 /// Table 1 of the paper.
 fn table_1(methods: &[MethodSummary]) -> String {
     let protocols: [fn(&Protocol) -> RegionScore; 3] = [|p| p.fixed, |p| p.dynamic, |p| p.dynamic_best_gt];
-    let published: [fn(&Published) -> Option<[f64; 3]>; 3] =
-        [|p| Some(p.fixed), |_| None, |p| Some(p.dynamic)];
+    // The paper has no figures for the second.
+    let published = |p: &Published, protocol: usize| [Some(p.fixed), None, Some(p.dynamic)][protocol];
     let mut rows = String::new();
     for method in methods {
         let _ = write!(rows, "<tr><th scope=\"row\">{}</th><td>{}</td>", name(method), method.images);
         for (i, (_, is_lower_better, digits)) in SCORES.into_iter().enumerate() {
-            for (protocol, published) in protocols.iter().zip(published) {
+            for (place, protocol) in protocols.iter().enumerate() {
                 let of = |m: &MethodSummary| rounded(numbers(protocol(&m.scores))[i], digits);
                 let best = methods
                     .iter()
@@ -161,7 +161,7 @@ fn table_1(methods: &[MethodSummary]) -> String {
                 let class = if of(method) == best && methods.len() > 1 { " class=\"best\"" } else { "" };
                 let paper = method
                     .published
-                    .and_then(|p| published(&p))
+                    .and_then(|p| published(&p, place))
                     .map_or_else(String::new, |p| format!("<small>{:.2}</small>", p[i]));
                 let _ = write!(rows, "<td><span{class}>{:.digits$}</span>{paper}</td>", of(method));
             }
@@ -256,8 +256,11 @@ fn table_2(methods: &[MethodSummary]) -> String {
 fn tiny(methods: &[MethodSummary]) -> String {
     let mut rows = String::new();
     for method in methods {
-        let cells: String = method.tiny_parts.iter().map(|n| format!("<td>{n:.1}</td>")).collect();
-        let _ = writeln!(rows, "<tr><th scope=\"row\">{}</th>{cells}</tr>", name(method));
+        let _ = write!(rows, "<tr><th scope=\"row\">{}</th>", name(method));
+        for n in &method.tiny_parts {
+            let _ = write!(rows, "<td>{n:.1}</td>");
+        }
+        rows += "</tr>\n";
     }
     rows
 }
@@ -307,14 +310,21 @@ fn parameters(methods: &[MethodSummary], store: &Store, images: &[String]) -> Re
         Some(Value::String(text)) => escape(text),
         Some(other) => escape(&other.to_string()),
     };
-    let heads: String = methods.iter().map(|m| format!("<th scope=\"col\">{}</th>", name(m))).collect();
-    let mut out = format!("<thead><tr><th scope=\"col\">option</th>{heads}</tr></thead>\n<tbody>\n");
+    let mut out = String::from("<thead><tr><th scope=\"col\">option</th>");
+    for method in methods {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", name(method));
+    }
+    out += "</tr></thead>\n<tbody>\n";
     for key in names {
         let cells: Vec<String> = all.iter().map(|p| text(p.get(key))).collect();
         let is_same = cells.iter().all(|cell| *cell == cells[0]);
         let class = if is_same { "" } else { " class=\"differs\"" };
-        let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
-        let _ = writeln!(out, "<tr{class}><th scope=\"row\">{}</th>{cells}</tr>", escape(key));
+        let _ = writeln!(
+            out,
+            "<tr{class}><th scope=\"row\">{}</th><td>{}</td></tr>",
+            escape(key),
+            cells.join("</td><td>")
+        );
     }
     Ok(out + "</tbody>")
 }
