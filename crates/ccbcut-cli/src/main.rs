@@ -7,6 +7,7 @@ mod files;
 mod library;
 mod memory;
 mod output;
+mod page;
 mod paint;
 mod params;
 mod plot;

@@ -1,6 +1,6 @@
 //! Pictures of a segmentation: 8-bit RGB pixels and a label map in, RGB pixels out.
 
-use std::path::Path;
+use std::{fmt::Write, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use ccbcut::{Image, LabelMap};
@@ -81,6 +81,39 @@ pub fn label_color(label: usize) -> [u8; 3] {
         2 => towards(255.0, 0.5),
         _ => towards(0.0, 0.7),
     }
+}
+
+/// The lines between pixels of different parts, as the `d` of a path.
+pub fn outline(labels: &LabelMap) -> String {
+    let (height, width, label) = (labels.height(), labels.width(), labels.as_slice());
+    let mut path = String::new();
+    let mut runs = |along: usize, across: usize, differs: &dyn Fn(usize, usize) -> bool, horizontal: bool| {
+        for line in 1..across {
+            let mut k = 0;
+            while k < along {
+                let start = k;
+                while k < along && differs(line, k) {
+                    k += 1;
+                }
+                if k > start {
+                    let _ = if horizontal {
+                        write!(path, "M{start} {line}h{}", k - start)
+                    } else {
+                        write!(path, "M{line} {start}v{}", k - start)
+                    };
+                }
+                k += 1;
+            }
+        }
+    };
+    runs(
+        width,
+        height,
+        &|row, column| label[row * width + column] != label[(row - 1) * width + column],
+        true,
+    );
+    runs(height, width, &|column, row| label[row * width + column] != label[row * width + column - 1], false);
+    path
 }
 
 /// RGB pixels as the bytes of a PNG file.
@@ -181,6 +214,15 @@ mod tests {
         let drawn = overlay(&[90; 18], &labels).unwrap();
         assert_eq!(drawn[..9], [90, 90, 90, LINE[0], LINE[1], LINE[2], 30, 30, 30]);
         assert_eq!(boundaries(&map(1, 2, &[0, 0])), [255; 6]);
+    }
+
+    #[test]
+    fn outlines_run_between_the_parts() {
+        let path = |height, width, raw: &[u32]| outline(&map(height, width, raw));
+        assert_eq!(path(1, 3, &[0, 0, 1]), "M2 0v1");
+        assert_eq!(path(3, 2, &[0, 0, 1, 1, 1, 0]), "M0 1h2M1 2h1M1 2v1");
+        assert_eq!(path(2, 4, &[0, 0, 1, 0, 0, 0, 0, 0]), "M2 1h1M2 0v1M3 0v1");
+        assert_eq!(path(2, 2, &[4, 4, 4, 4]), "");
     }
 
     #[test]

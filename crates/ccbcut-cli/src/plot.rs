@@ -16,6 +16,8 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
+use crate::page::escape;
+
 /// Units of a millimetre.
 const UNITS: f64 = 50.0;
 
@@ -76,11 +78,6 @@ pub fn header(title: &str, width: f64, height: f64, columns: i32, rows: i32) -> 
          width=\"{width}mm\" height=\"{height}mm\" viewBox=\"0 0 {columns} {rows}\">\n<title>{}</title>\n",
         escape(title)
     )
-}
-
-/// Text as XML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Replaces the marks for italics and indices in a line of escaped text.

@@ -78,6 +78,9 @@ pub struct BsdsArgs {
     /// Do not keep label maps, and draw no pictures
     #[arg(long)]
     pub no_pictures: bool,
+    /// Keep every label map in OUT/segs/METHOD/IMAGE.mat (a cell `segs`), as the benchmark's MATLAB code reads them
+    #[arg(long)]
+    pub save_segs: bool,
     /// Images worked on at a time, 0 for one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,

@@ -103,9 +103,10 @@ fn text(evaluation: &Evaluation, n_maps: usize) -> String {
     out.push_str("  truth   regions  covering      RI      VI\n");
     for (number, truth) in truths.iter().enumerate() {
         let RegionScore { covering, rand_index, variation } = truth.score;
-        let (number, regions) = (number + 1, truth.n_segments);
-        // Writing into a String cannot fail.
-        let _ = writeln!(out, "  {number:<5} {regions:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}");
+        let row = (number + 1, truth.n_segments);
+        // Writing into a String cannot fail, here and below.
+        let _ =
+            writeln!(out, "  {:<5} {:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}", row.0, row.1);
     }
     let _ = writeln!(out, "  mean               {covering:.4}  {pri:.4}  {vi:.4}");
     out

@@ -9,20 +9,7 @@ use ccbcut::Graph;
 use ccbcut_io::{Overwrite, encode_graph, write_npy};
 use image::{ExtendedColorType, ImageEncoder, codecs::jpeg::JpegEncoder};
 
-use crate::support::{Desk, HEIGHT, WIDTH, scene};
-
-/// Runs a line that must fail, and checks that it says all of `words` and changes nothing.
-#[track_caller]
-fn refused(desk: &Desk, line: &str, words: &[&str]) {
-    let before = desk.content();
-    let ended = desk.run(line);
-    assert_eq!((ended.status, ended.stdout.as_str()), (2, ""), "{line}\n{}", ended.stderr);
-    assert!(ended.stderr.starts_with("error: "), "{line}\n{}", ended.stderr);
-    for word in words {
-        assert!(ended.stderr.contains(word), "{line}: no `{word}` in\n{}", ended.stderr);
-    }
-    assert!(before == desk.content(), "{line} left something behind");
-}
+use crate::support::{Desk, HEIGHT, WIDTH, refused, scene};
 
 fn jpeg() -> Vec<u8> {
     let rgb: Vec<u8> = (0..HEIGHT * WIDTH).flat_map(|p| scene(p / WIDTH, p % WIDTH)).collect();

@@ -8,6 +8,7 @@
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `bench`: `bench bsds` on a small data set, and `evaluate`.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
 //! - `licences`: every dependency is one that `deny.toml` allows.
 //! - `support`: folders, pictures and runs that the others share.
@@ -16,6 +17,7 @@
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
 mod bad_input;
+mod bench;
 #[cfg(unix)]
 mod disk_full;
 mod figures;

@@ -165,6 +165,19 @@ impl Desk {
     }
 }
 
+/// Runs a line that must fail, and checks that it says all of `words` and changes nothing.
+#[track_caller]
+pub fn refused(desk: &Desk, line: &str, words: &[&str]) {
+    let before = desk.content();
+    let ended = desk.run(line);
+    assert_eq!((ended.status, ended.stdout.as_str()), (2, ""), "{line}\n{}", ended.stderr);
+    assert!(ended.stderr.starts_with("error: "), "{line}\n{}", ended.stderr);
+    for word in words {
+        assert!(ended.stderr.contains(word), "{line}: no `{word}` in\n{}", ended.stderr);
+    }
+    assert!(before == desk.content(), "{line} left something behind");
+}
+
 /// A red bar on the left, blue above green on the right, with a little texture.
 pub fn scene(row: usize, column: usize) -> [u8; 3] {
     let base = match (row < 18, column < 18) {

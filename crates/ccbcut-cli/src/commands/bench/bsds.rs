@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
-    Control, StopReason,
+    Control, LabelMap, StopReason,
     metrics::{Contingency, protocol::needed_parts, spread},
     report::Stage,
     segment::Family,
@@ -21,7 +21,10 @@ use serde_json::{Map, Value};
 
 use super::{
     dataset::{self, Entry},
+    keep::Keep,
     method::Method,
+    page,
+    pictures::{self, Gallery},
     record::{CutRun, Record, Store},
     table::Summary,
 };
@@ -44,6 +47,8 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
     let entries = dataset::spread_over(entries, args.limit);
     ensure!(!entries.is_empty(), "`--limit 0` leaves no image");
     std::fs::create_dir_all(&args.out).with_context(|| format!("making folder `{}`", args.out.display()))?;
+    let keep = Keep { out: &args.out, pictures: !args.no_pictures, segs: args.save_segs };
+    keep.prepare(&methods)?;
     let mut store = Store::open(&args.out.join("results.jsonl"))?;
 
     let parameters = methods.iter().map(Method::parameters).collect::<Result<Vec<_>>>()?;
@@ -55,12 +60,15 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
             }
         }
     }
+    if args.save_segs {
+        warn_of_missing(&entries, &methods, &tasks, keep, output);
+    }
     let n_all = entries.len() * methods.len();
     if tasks.len() < n_all {
         output.status(&format!("{} of {n_all} cuts are done already", n_all - tasks.len()));
     }
     let watch = Watch::start(None)?;
-    let n_failed = work(&tasks, args.threads, &watch, &mut store, output)?;
+    let n_failed = work(&tasks, keep, args.threads, &watch, &mut store, output)?;
     if watch.is_interrupted() {
         output.status("the same command goes on from here");
         return Err(ccbcut::Error::Interrupted.into());
@@ -70,6 +78,14 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
     let names: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
     let summary = Summary::new(&store, &names, &images, args.affinity, args.split)?;
     write(&args.out.join("tables.md"), summary.markdown().as_bytes())?;
+    write(&args.out.join("summary.json"), &serde_json::to_vec_pretty(&summary)?)?;
+    let gallery = if args.no_pictures {
+        Gallery::none()
+    } else {
+        pictures::draw(&entries, &names, &store, &summary, keep, args.threads, output)?
+    };
+    let page = page::render(&summary, &store, &images, &gallery)?;
+    write(&args.out.join("report.html"), page.as_bytes())?;
     if args.json {
         output.json(&summary)?;
     } else {
@@ -80,6 +96,27 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
         return Ok(ExitStatus::Error);
     }
     Ok(ExitStatus::Success)
+}
+
+/// Says how many cuts were made before without being kept: they are not made again.
+fn warn_of_missing(
+    entries: &[Entry],
+    methods: &[Method],
+    tasks: &[Task<'_>],
+    keep: Keep<'_>,
+    output: &Output,
+) {
+    let pairs = entries.iter().flat_map(|entry| methods.iter().map(move |method| (entry, method)));
+    let is_missing = |(entry, method): &(&Entry, &Method)| {
+        let is_task = |task: &Task<'_>| task.entry == *entry && task.method.name == method.name;
+        !keep.segs(&method.name, &entry.name).exists() && !tasks.iter().any(is_task)
+    };
+    let n_missing = pairs.filter(is_missing).count();
+    if n_missing > 0 {
+        output.warn(&format!(
+            "{n_missing} cuts were done without --save-segs and are not done again; another --out has them all"
+        ));
+    }
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -110,6 +147,7 @@ struct Task<'a> {
 /// Works through the tasks on several threads, one task each at a time; how many failed.
 fn work(
     tasks: &[Task<'_>],
+    keep: Keep<'_>,
     threads: usize,
     watch: &Watch,
     store: &mut Store,
@@ -133,7 +171,7 @@ fn work(
                     if watch.is_interrupted() {
                         break;
                     }
-                    let done = pool.install(|| cut(task, watch));
+                    let done = pool.install(|| cut(task, keep, watch));
                     let context = || format!("cutting `{}` by `{}`", task.entry.name, task.method.name);
                     // A receiver that is gone has failed to write: there is nothing left to do.
                     if sender.send(done.with_context(context)).is_err() {
@@ -175,10 +213,10 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-fn cut(task: &Task<'_>, watch: &Watch) -> Result<Record> {
+fn cut(task: &Task<'_>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
     let Task { entry, method, parameters } = task;
     let truths = entry.truths()?;
-    let truth_counts: Vec<usize> = truths.iter().map(ccbcut::LabelMap::n_segments).collect();
+    let truth_counts: Vec<usize> = truths.iter().map(LabelMap::n_segments).collect();
     let image = read::image(&entry.image, Limits::default())?.image;
     let args = &method.args;
     let mut ks = needed_parts(&truth_counts);
@@ -203,6 +241,8 @@ fn cut(task: &Task<'_>, watch: &Watch) -> Result<Record> {
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         cuts.push(CutRun { k, sizes, volume_spread: spread(&member.volumes), scores });
     }
+    let maps: Vec<LabelMap> = members.into_iter().map(|member| member.labels).collect();
+    keep.save(&method.name, &entry.name, &truth_counts, &ks, &maps)?;
     let seconds = |is_wanted: fn(&Stage) -> bool| {
         stages.iter().filter(|s| is_wanted(s)).map(|s| s.ms).sum::<f64>() / 1e3
     };

@@ -1,6 +1,6 @@
 //! Names of methods: a cost with its τ, and a way to cut.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{FromArgMatches, Parser};
 use serde_json::{Map, Value};
 
@@ -53,7 +53,10 @@ impl Method {
         }
         let command = <Line as clap::CommandFactory>::command().no_binary_name(false);
         let matches = command.try_get_matches_from(words);
-        let matches = matches.with_context(|| format!("options of the method `{text}`"))?;
+        let matches = matches.map_err(|error| {
+            let message = format!("options of the method `{text}`: {}", reason(&error));
+            Hinted::error(message, "they are those of `ccbcut segment --help`, as option=value")
+        })?;
         let mut args = Line::from_arg_matches(&matches)?.segment;
         args.embedding.tau = tau;
         args.embedding.balance = balance;
@@ -74,6 +77,16 @@ impl Method {
         }
         Ok(all)
     }
+}
+
+/// What is wrong, without advice on the use of a command that nobody typed.
+fn reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim);
+    let tip = lines.clone().find_map(|line| line.strip_prefix("tip: "));
+    let first = lines.map(|line| line.trim_start_matches("error: ")).find(|line| !line.is_empty());
+    let tip = tip.map_or_else(String::new, |tip| format!(" ({tip})"));
+    first.unwrap_or("").to_owned() + &tip
 }
 
 /// τ, the balance and the way of a name such as `ncut-m` or `ccr0.5-h`.

@@ -1,8 +1,12 @@
 //! `ccbcut bench`: whole benchmarks.
 
 mod bsds;
+mod charts;
 mod dataset;
+mod keep;
 mod method;
+mod page;
+mod pictures;
 mod record;
 mod table;
 

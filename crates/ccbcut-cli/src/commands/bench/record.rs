@@ -57,6 +57,11 @@ impl CutRun {
 }
 
 impl Record {
+    /// The scores at one number of parts: means over the ground truths.
+    pub fn scores_at(&self, k: usize) -> Option<RegionScore> {
+        self.runs.iter().find(|run| run.k == k).map(|run| RegionScore::mean(&run.region_scores()))
+    }
+
     /// The image's scores under the paper's protocols.
     pub fn protocol(&self) -> Result<Protocol> {
         let runs: Vec<_> = self.runs.iter().map(|run| (run.k, run.region_scores())).collect();
@@ -125,10 +130,14 @@ impl Store {
         Ok(())
     }
 
+    /// The record of one image by one method.
+    pub fn get(&self, image: &str, method: &str) -> Option<&Record> {
+        self.records.get(&(image.to_owned(), method.to_owned()))
+    }
+
     /// The records of some images by one method, in the order of the images' names.
     pub fn of_method<'a>(&'a self, method: &'a str, images: &'a [String]) -> Vec<&'a Record> {
-        let wanted = |image: &String| self.records.get(&(image.clone(), method.to_owned()));
-        images.iter().filter_map(wanted).collect()
+        images.iter().filter_map(|image| self.get(image, method)).collect()
     }
 }
 

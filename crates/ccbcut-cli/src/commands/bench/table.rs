@@ -13,7 +13,10 @@ use super::{
     method::display_name,
     record::{Record, Store},
 };
-use crate::args::{Affinity, Split};
+use crate::{
+    args::{Affinity, Split},
+    report::{SCHEMA_VERSION, Versions},
+};
 
 /// A part below this share of the image counts as tiny.
 const TINY: f64 = 1e-3;
@@ -21,6 +24,10 @@ const TINY: f64 = 1e-3;
 /// What a benchmark found.
 #[derive(Debug, Serialize)]
 pub struct Summary {
+    /// Version of the layout.
+    pub schema_version: u32,
+    /// The verb.
+    pub command: &'static str,
     /// The data set.
     pub data: &'static str,
     /// Which part of it.
@@ -29,6 +36,8 @@ pub struct Summary {
     pub affinity: &'static str,
     /// One per method, in the order asked for.
     pub methods: Vec<MethodSummary>,
+    /// What ran.
+    pub versions: Versions,
 }
 
 /// One method.
@@ -47,12 +56,17 @@ pub struct MethodSummary {
     /// The same images by the τ = 2 method of the same kind: differences of scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Paired>,
+    /// Scores for 5, 10, … parts: means over ground truths and images.
+    pub scores_by_k: Vec<RegionScore>,
     /// std/mean of the parts' volumes for 5, 10, … parts: means over images.
     pub volume_spread: Vec<f64>,
     /// Parts below a thousandth of the image for 5, 10, … parts: means over images.
     pub tiny_parts: Vec<f64>,
     /// Seconds per image on one core without the affinity, all numbers of parts: quartiles and the maximum.
     pub seconds: [f64; 4],
+    /// The paper's times for the cost and the way, in minutes: quartiles and the maximum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_minutes: Option<[f64; 4]>,
     /// Images with an embedding that stopped at the sweep limit.
     pub not_converged: usize,
 }
@@ -98,7 +112,15 @@ impl Summary {
             let against = reference.map(|(other, rival)| paired(other, records, rival)).transpose()?;
             summaries.push(MethodSummary::new(method, records, against)?);
         }
-        Ok(Self { data: "BSDS500", split: split.name(), affinity: "lab", methods: summaries })
+        Ok(Self {
+            schema_version: SCHEMA_VERSION,
+            command: "bench bsds",
+            data: "BSDS500",
+            split: split.name(),
+            affinity: "lab",
+            methods: summaries,
+            versions: Versions::current(),
+        })
     }
 
     /// The tables as Markdown.
@@ -208,12 +230,19 @@ impl MethodSummary {
             scores: Protocol::mean(&protocols),
             published: published(method),
             against,
+            scores_by_k: DYNAMIC.iter().map(|&k| mean_scores(records, k)).collect(),
             volume_spread: DYNAMIC.iter().map(|&k| mean_at(k, |run| run.volume_spread)).collect(),
             tiny_parts: DYNAMIC.iter().map(|&k| mean_at(k, tiny)).collect(),
             seconds: quartiles(records.iter().map(|r| r.cutting_s).collect()),
+            published_minutes: published_minutes(method),
             not_converged: records.iter().filter(|r| !r.converged).count(),
         })
     }
+}
+
+/// The mean over images of the scores at one number of parts, each the mean over its ground truths.
+fn mean_scores(records: &[&Record], k: usize) -> RegionScore {
+    RegionScore::mean(&records.iter().filter_map(|record| record.scores_at(k)).collect::<Vec<_>>())
 }
 
 /// Whether `other` is what `method` is compared with: the τ = 2 cost of the same balance, cut the same way.
@@ -244,7 +273,8 @@ fn paired(name: &str, records: &[&Record], rival: &[&Record]) -> Result<Paired> 
     Ok(Paired { method: name.to_owned(), images: fixed.len(), fixed: of(&fixed), dynamic: of(&dynamic) })
 }
 
-fn numbers(score: RegionScore) -> [f64; 3] {
+/// Covering, PRI and VI, in the order of the tables.
+pub fn numbers(score: RegionScore) -> [f64; 3] {
     [score.covering, score.rand_index, score.variation]
 }
 
@@ -277,6 +307,19 @@ fn published(method: &str) -> Option<Published> {
         _ => return None,
     };
     Some(Published { fixed, dynamic })
+}
+
+/// Table 2 of the paper: minutes of one cut, over all τ, numbers of parts, images and affinities.
+fn published_minutes(method: &str) -> Option<[f64; 4]> {
+    let (cost, way) = method.split(':').next()?.rsplit_once('-')?;
+    let is_ratio = cost.starts_with("rcut") || cost.starts_with("ccr");
+    Some(match (is_ratio, way) {
+        (false, "m") => [2.0, 2.9, 4.2, 14.9],
+        (false, "h") => [13.0, 23.4, 41.6, 258.2],
+        (true, "m") => [1.0, 1.4, 1.9, 8.0],
+        (true, "h") => [10.0, 18.6, 31.6, 180.7],
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

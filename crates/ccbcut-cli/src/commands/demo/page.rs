@@ -5,7 +5,11 @@ use std::fmt::Write;
 use anyhow::{Result, ensure};
 use ccbcut::LabelMap;
 
-use crate::{paint, summary::grouped};
+use crate::{
+    page::{escape, filled},
+    paint,
+    summary::grouped,
+};
 
 use super::scene::{HEIGHT, Scene, THINGS, WIDTH};
 
@@ -62,22 +66,6 @@ pub fn render(scene: &Scene, cuts: &[Cut; 2]) -> Result<String> {
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
     Ok(filled(include_str!("page.html"), &values))
-}
-
-/// The template with `{{name}}` replaced, in one pass: what is filled in is never looked at again.
-fn filled(template: &str, values: &[(&str, String)]) -> String {
-    let mut page = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        page.push_str(before);
-        let Some((name, behind)) = after.split_once("}}") else { break };
-        if let Some((_, value)) = values.iter().find(|(key, _)| *key == name) {
-            page.push_str(value);
-        }
-        rest = behind;
-    }
-    page.push_str(rest);
-    page
 }
 
 /// For each thing, the largest overlap with a part: pixels in both over pixels in either.
@@ -175,10 +163,6 @@ fn cell(text: &str, best: bool) -> String {
     if best { format!("<td class=\"best\">{text}</td>") } else { format!("<td>{text}</td>") }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 /// A picture of the scene's size as an address that holds the picture itself.
 fn picture(rgb: &[u8]) -> Result<String> {
     paint::data_url(WIDTH, HEIGHT, rgb)
@@ -227,10 +211,5 @@ mod tests {
         let (scene, mut cuts) = example();
         cuts[1].labels = LabelMap::new(1, 1, &[0]).unwrap();
         assert!(render(&scene, &cuts).is_err());
-    }
-
-    #[test]
-    fn every_name_of_the_template_is_filled_once() {
-        assert_eq!(filled("a {{x}} b {{y}} c", &[("x", "{{y}}".into()), ("y", "2".into())]), "a {{y}} b 2 c");
     }
 }

@@ -17,8 +17,9 @@ use crate::{
     commands::demo::scene,
     library, memory,
     output::Progress,
+    page::escape,
     paint,
-    plot::{self, header, marked_up, mm},
+    plot::{header, marked_up, mm},
     read,
     watch::Watch,
 };
@@ -282,7 +283,7 @@ impl<'a> Grid<'a> {
 
     /// The boundaries as a light line in a dark one, so that they show on any ground.
     fn boundaries(&mut self, column: usize, row: usize, labels: &LabelMap) {
-        let path = outline(labels);
+        let path = paint::outline(labels);
         let pixels = |width: f64| width * labels.width() as f64 / self.panel.0;
         let line = |color: &str, width: f64| {
             format!(
@@ -295,7 +296,7 @@ impl<'a> Grid<'a> {
     }
 
     fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
-        let text = marked_up(&plot::escape(text));
+        let text = marked_up(&escape(text));
         let _ = writeln!(self.body, "{}{text}</text>", text_tag(x, y, anchor, ""));
     }
 
@@ -313,12 +314,7 @@ impl<'a> Grid<'a> {
         // Between the original and the first column there is no room: names stand at the left edge.
         let (x, y) = (MARGIN / 2.0 - 0.4, 0.5 * (first.1 + last.1 - GAP));
         let turn = format!(" transform=\"rotate(-90 {} {})\"", mm(x), mm(y));
-        let _ = writeln!(
-            self.body,
-            "{}{}</text>",
-            text_tag(x, y, "middle", &turn),
-            marked_up(&plot::escape(name))
-        );
+        let _ = writeln!(self.body, "{}{}</text>", text_tag(x, y, "middle", &turn), marked_up(&escape(name)));
     }
 
     /// Lines below the original.
@@ -348,54 +344,12 @@ fn text_tag(x: f64, y: f64, anchor: &str, more: &str) -> String {
     )
 }
 
-/// The lines between pixels of different parts, as the `d` of a path.
-fn outline(labels: &LabelMap) -> String {
-    let (height, width, label) = (labels.height(), labels.width(), labels.as_slice());
-    let mut path = String::new();
-    let mut runs = |along: usize, across: usize, differs: &dyn Fn(usize, usize) -> bool, horizontal: bool| {
-        for line in 1..across {
-            let mut k = 0;
-            while k < along {
-                let start = k;
-                while k < along && differs(line, k) {
-                    k += 1;
-                }
-                if k > start {
-                    let _ = if horizontal {
-                        write!(path, "M{start} {line}h{}", k - start)
-                    } else {
-                        write!(path, "M{line} {start}v{}", k - start)
-                    };
-                }
-                k += 1;
-            }
-        }
-    };
-    runs(
-        width,
-        height,
-        &|row, column| label[row * width + column] != label[(row - 1) * width + column],
-        true,
-    );
-    runs(height, width, &|column, row| label[row * width + column] != label[row * width + column - 1], false);
-    path
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
     use crate::args::{Cli, Verb};
-
-    #[test]
-    fn outlines_run_between_the_parts() {
-        let path = |height, width, raw: &[u32]| outline(&LabelMap::new(height, width, raw).unwrap());
-        assert_eq!(path(1, 3, &[0, 0, 1]), "M2 0v1");
-        assert_eq!(path(3, 2, &[0, 0, 1, 1, 1, 0]), "M0 1h2M1 2h1M1 2v1");
-        assert_eq!(path(2, 4, &[0, 0, 1, 0, 0, 0, 0, 0]), "M2 1h1M2 0v1M3 0v1");
-        assert_eq!(path(2, 2, &[4, 4, 4, 4]), "");
-    }
 
     #[test]
     fn the_settings_are_those_of_the_paper() {
