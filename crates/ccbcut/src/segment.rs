@@ -16,6 +16,7 @@ use crate::{
     parallel,
     partition::Tree,
     report::{Report, Stopwatch},
+    ucm::Ucm,
 };
 
 /// How the labels of a hierarchical cut of the coarse grid reach the pixels.
@@ -117,6 +118,18 @@ impl Segmentation {
     /// The tree of splits over the vertices of the coarse graph (hierarchical only).
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
+    }
+
+    /// The contour map of the tree, whose threshold [`Ucm::threshold_for`] k has the connected regions of
+    /// [`Segmentation::labels_for`] k; `None` for a multiway cut, which has no tree.
+    pub fn ucm(&self) -> Option<Ucm> {
+        let (tree, leaves) = (self.tree.as_ref()?, self.leaves.as_ref()?);
+        let mut node_of_leaf = vec![0; tree.n_leaves()];
+        for (node, _) in tree.nodes().iter().enumerate().filter(|(_, node)| node.children().is_none()) {
+            let &vertex = tree.members(node).ok()?.first()?;
+            node_of_leaf[self.coarse_leaves.as_slice()[vertex as usize] as usize] = node;
+        }
+        Ucm::from_tree(leaves, tree, &node_of_leaf).ok()
     }
 }
 

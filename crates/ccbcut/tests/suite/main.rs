@@ -6,12 +6,14 @@
 //! - `solver`: the eigensolver against double-double arithmetic and closed forms.
 //! - `invariants`: what holds for every input.
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
+//! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they measured")]
 
 mod architecture;
+mod contours;
 mod decimation;
 mod invariants;
 mod oracle;
