@@ -122,6 +122,20 @@ pub enum Error {
         /// The tolerance asked for.
         tol: f64,
     },
+    /// Two label maps of different sizes.
+    #[error(
+        "the label map is {} x {} pixels, but the ground truth is {} x {}",
+        found.1, found.0, truth.1, truth.0
+    )]
+    MapSizes {
+        /// Height and width of the segmentation.
+        found: (usize, usize),
+        /// Height and width of the ground truth.
+        truth: (usize, usize),
+    },
+    /// A comparison without a single pixel, image or truth.
+    #[error("there is nothing to compare: no ground truth, or none that labels a pixel")]
+    NothingToCompare,
     /// The observer asked to stop before a first result existed.
     #[error("interrupted before a first result existed")]
     Interrupted,

@@ -15,8 +15,8 @@
 //! Data walks through the house in one direction; nothing reaches downstream:
 //!
 //! ```text
-//! image ──► affinity graph ──► (coarsen) ──► embedding ──► partition ──► labels
-//! pixels    W, d, π            smaller W     Y, ε, γ       k-means, 2-way  u32 map
+//! image ──► affinity graph ──► (coarsen) ──► embedding ──► partition ──► labels ──► metrics
+//! pixels    W, d, π            smaller W     Y, ε, γ       k-means, 2-way  u32 map  covering, PRI, VI
 //! ```
 //!
 //! [`Segmenter`] is the front door for images and [`Partitioner`] for graphs; each room can also be used by itself.
@@ -61,6 +61,9 @@ pub mod partition;
 
 // Nested label maps as one contour map.
 pub mod ucm;
+
+// ROOM 6: labels × truth → numbers.
+pub mod metrics;
 
 // The record of a run.
 pub mod report;
