@@ -62,8 +62,7 @@ fn boundaries_of_the_segmentations_are_those_in_the_files() {
             n_differ += both.filter(|(a, b)| a != b).count();
         }
     }
-    println!("{equal} maps are equal; {n_differ} of {n_pixels} pixels differ");
-    assert!(n_differ * 1000 < n_pixels, "{n_differ} of {n_pixels} pixels differ");
+    assert_eq!((equal, n_differ), (35, 0), "of {n_pixels} pixels");
 }
 
 #[test]
@@ -79,8 +78,15 @@ fn the_contour_maps_of_the_validation_set_are_read() {
         assert!([(321, 481), (481, 321)].contains(&(ucm.height(), ucm.width())), "{}", path.display());
         let family = ucm.family(&thresholds).unwrap();
         let counts: Vec<usize> = (0..99).map(|t| family.n_segments(t)).collect();
-        assert!(counts[0] > 500 && counts.is_sorted_by(|a, b| a >= b), "{}: {counts:?}", path.display());
-        // Contours do not leak along the rim, and the sweep agrees with one threshold at a time.
+        assert!(counts[0] > 100 && counts.is_sorted_by(|a, b| a >= b), "{}: {counts:?}", path.display());
         assert_eq!(family.labels(9).unwrap(), ucm.regions(thresholds[9]), "{}", path.display());
+        // Components of `ucm2 <= t` as `scipy.ndimage.label` counts them, with eight neighbours.
+        let expected = match path.file_stem().and_then(|s| s.to_str()) {
+            Some("101085") => [286, 75, 21],
+            Some("101087") => [226, 84, 17],
+            Some("102061") => [272, 84, 6],
+            _ => continue,
+        };
+        assert_eq!([4, 9, 29].map(|t| counts[t]), expected, "{}", path.display());
     }
 }
