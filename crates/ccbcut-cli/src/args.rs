@@ -4,12 +4,16 @@
 //! explained in `--help`. The structures serialise to the `parameters` object of the JSON report, so a key there is
 //! always the name of an option with `_` for `-`.
 
+mod bench;
 mod cut;
+mod evaluate;
 mod graph;
 mod names;
 mod segment;
 
+pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split};
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
+pub use evaluate::EvaluateArgs;
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
     Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
@@ -47,6 +51,10 @@ pub enum Verb {
     Embed(EmbedArgs),
     /// Print what a partition of a graph costs
     Cost(CostArgs),
+    /// Score label maps against ground truths
+    Evaluate(EvaluateArgs),
+    /// Run a whole benchmark, or score the results of another system
+    Bench(BenchArgs),
     /// Make a page that shows what the knob does, on a drawn scene
     Demo(DemoArgs),
     /// Write man pages or shell completions
@@ -129,6 +137,8 @@ Examples:
   ccbcut segment *.jpg -k 8 -o out --json      a batch, one line of JSON per image
   ccbcut cluster graph.npz -k 3 -o parts.csv   cut a graph of your own
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
+  ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
+  ccbcut bench bsds --data BSDS500 --split val --out results
 
 Exit status: 0 done; 1 done, but below what was asked (--strict); 2 usage, input or file error; 130 interrupted.";
 

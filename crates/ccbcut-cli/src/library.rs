@@ -65,6 +65,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .variant(variant(embedding))
         .rounding(rounding)
         .n_init(partition.n_init)
+        .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
     match partition.columns {

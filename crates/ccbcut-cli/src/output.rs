@@ -166,14 +166,22 @@ impl Progress {
     }
 
     /// Says how far a counted stage is, as a bar.
-    pub fn count(&self, done: usize, total: usize, what: &'static str) {
-        const WIDTH: usize = 24;
-        let filled = WIDTH * done / total.max(1);
-        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(WIDTH - filled.min(WIDTH)));
-        self.0.set_message(format!("{what} {bar} {done}/{total}"));
+    pub fn count(&self, done: usize, total: usize, what: &str) {
+        self.0.set_message(format!("{what} {}", bar(done, total)));
+    }
+
+    /// The same, the words after the bar.
+    pub fn count_with(&self, done: usize, total: usize, what: &str) {
+        self.0.set_message(format!("{} {what}", bar(done, total)));
     }
 }
 
+/// How far a counted stage is.
+fn bar(done: usize, total: usize) -> String {
+    const WIDTH: usize = 24;
+    let filled = (WIDTH * done / total.max(1)).min(WIDTH);
+    format!("{}{} {done}/{total}", "█".repeat(filled), "░".repeat(WIDTH - filled))
+}
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

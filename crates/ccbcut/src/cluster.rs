@@ -54,6 +54,7 @@ pub struct Partitioner {
     rounding: Rounding,
     n_init: usize,
     subgraph_balance: SubgraphBalance,
+    min_share: f64,
     seed: u64,
     irrq: Irrq,
 }
@@ -120,6 +121,7 @@ impl Partitioner {
             rounding: Rounding::default(),
             n_init: 10,
             subgraph_balance: SubgraphBalance::Own,
+            min_share: 0.0,
             seed: 0,
             irrq: Irrq::new(tau),
         }
@@ -174,6 +176,14 @@ impl Partitioner {
         self
     }
 
+    /// The least size of a part as a share of all vertices (hierarchical): a split that would leave less on a side is
+    /// made only when no part can be split otherwise.
+    #[must_use]
+    pub fn min_share(mut self, min_share: f64) -> Self {
+        self.min_share = min_share;
+        self
+    }
+
     /// Seed of everything random.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -220,6 +230,10 @@ impl Partitioner {
         }
         if !(self.tau > 0.0 && self.tau <= 2.0) {
             return Err(Error::TauOutOfRange { tau: self.tau, expected: "an embedding needs 0 < tau <= 2" });
+        }
+        if !(0.0..=0.5).contains(&self.min_share) {
+            let (name, value) = ("min_share", self.min_share);
+            return Err(Error::InvalidParameter { name, value, expected: "between 0 and 0.5" });
         }
         if self.n_segments > n_vertices {
             return Err(Error::TooFewVertices { vertices: n_vertices, segments: self.n_segments });
@@ -309,15 +323,13 @@ impl Partitioner {
             runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(run);
             Ok(fit.embedding.column(0))
         };
-        let tree = Bisection::new(self.n_segments, self.tau).subgraph_balance(self.subgraph_balance).run(
-            graph,
-            &self.balance,
-            embed,
-            |step| {
-                control.tell(Progress::Split(step));
-                if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            },
-        )?;
+        let bisection = Bisection::new(self.n_segments, self.tau)
+            .subgraph_balance(self.subgraph_balance)
+            .min_size((self.min_share * graph.n_vertices() as f64).ceil() as usize);
+        let tree = bisection.run(graph, &self.balance, embed, |step| {
+            control.tell(Progress::Split(step));
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
         let mut runs = runs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Parts of equal size and lowest vertex cannot differ: each part is embedded once.
         runs.sort_by_key(|run: &Run| (std::cmp::Reverse(run.n_vertices), run.first_vertex));

@@ -182,7 +182,7 @@ impl Ucm {
     ///
     /// # Complexity
     /// Near-linear in the pixels, plus the number of finest regions per threshold.
-    pub fn family(&self, thresholds: &[f32]) -> Result<Family> {
+    pub fn family(&self, thresholds: &[f32]) -> Result<UcmFamily> {
         if thresholds.is_empty() {
             let name = "the number of thresholds";
             return Err(Error::InvalidParameter { name, value: 0.0, expected: "at least 1" });
@@ -204,7 +204,7 @@ impl Ucm {
     /// On the doubled grid any two neighbouring places that are not pixels touch a common pixel. So the components of
     /// the values ≤ t, seen at the pixels, are those of the pixels alone, when each place with a value ≤ t unites the
     /// pixels it touches: two for a contour, four for a crossing, fewer on the rim.
-    fn sweep(&self, thresholds: &[f32]) -> Family {
+    fn sweep(&self, thresholds: &[f32]) -> UcmFamily {
         let (rows, columns, width) = (self.rows(), self.columns(), self.width);
         let lowest = thresholds.first().copied().unwrap_or(f32::INFINITY);
         let mut pixels = UnionFind::new(self.height * width);
@@ -231,7 +231,7 @@ impl Ucm {
         let (labels, n_finest) = pixels.numbers();
         let finest = LabelMap::numbered(self.height, width, labels, n_finest);
         let merges = merge_levels(finest.as_slice(), n_finest, later, thresholds.len());
-        Family { finest, merges }
+        UcmFamily { finest, merges }
     }
 }
 
@@ -276,13 +276,13 @@ fn merge_levels(
 
 /// The nested segmentations of a contour map at some thresholds, finest first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Family {
+pub struct UcmFamily {
     finest: LabelMap,
     /// Per threshold: finest region → region.
     merges: Vec<Vec<u32>>,
 }
 
-impl Family {
+impl UcmFamily {
     /// The regions at the lowest threshold.
     pub fn finest(&self) -> &LabelMap {
         &self.finest

@@ -25,6 +25,17 @@ pub struct PartitionArgs {
     /// Columns of the embedding (multiway) [default: the number of parts, one fewer in the released variant]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub columns: Option<usize>,
+    /// Least size of a part, as a share of the whole (hierarchical): 0.01 for one hundredth
+    ///
+    /// A split that would leave less on a side is made only when no part can be split otherwise.
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub min_share: f64,
     /// Restarts of k-means
     #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
     pub n_init: usize,

@@ -1,9 +1,11 @@
 //! One file per verb.
 
+mod bench;
 mod cluster;
 mod cost;
 mod demo;
 mod embed;
+mod evaluate;
 mod generate;
 mod segment;
 
@@ -31,6 +33,8 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Cluster(args) => cluster::run(&args.resolved(), output),
         Verb::Embed(args) => embed::run(&args.resolved(), output),
         Verb::Cost(args) => cost::run(&args, output),
+        Verb::Evaluate(args) => evaluate::run(&args, output),
+        Verb::Bench(args) => bench::run(&args.what, output),
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Generate(args) => generate::run(&args.what, output),
     }

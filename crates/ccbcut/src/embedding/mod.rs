@@ -66,6 +66,14 @@ impl Embedding {
         &self.values[vertex * self.n_components..(vertex + 1) * self.n_components]
     }
 
+    /// The embedding of the first columns alone.
+    #[must_use]
+    pub fn first_columns(&self, n_components: usize) -> Self {
+        let keep = n_components.min(self.n_components);
+        let values = (0..self.n_vertices).flat_map(|i| &self.row(i)[..keep]).copied().collect();
+        Self { n_vertices: self.n_vertices, n_components: keep, values }
+    }
+
     /// One coordinate of every vertex.
     pub fn column(&self, component: usize) -> Vec<f64> {
         (0..self.n_vertices).map(|i| self.row(i)[component]).collect()

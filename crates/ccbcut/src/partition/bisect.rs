@@ -14,6 +14,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     graph::{Balance, Graph},
+    labels::Labels,
     parallel,
 };
 
@@ -44,6 +45,7 @@ pub struct Bisection {
     n_segments: usize,
     tau: f64,
     subgraph_balance: SubgraphBalance,
+    min_size: usize,
 }
 
 /// What the observer of a bisection sees after each split.
@@ -64,7 +66,15 @@ pub struct BisectionStep {
 impl Bisection {
     /// Asks for `n_segments` parts of low cost CCB_τ.
     pub fn new(n_segments: usize, tau: f64) -> Self {
-        Self { n_segments, tau, subgraph_balance: SubgraphBalance::Own }
+        Self { n_segments, tau, subgraph_balance: SubgraphBalance::Own, min_size: 1 }
+    }
+
+    /// The least number of vertices of a part. Splits that would leave fewer on a side are made only when no part can
+    /// be split otherwise, so that the number of parts asked for always comes out.
+    #[must_use]
+    pub fn min_size(mut self, min_size: usize) -> Self {
+        self.min_size = min_size;
+        self
     }
 
     /// The vertex weights for the embeddings of subgraphs.
@@ -86,6 +96,9 @@ impl Bisection {
     /// - for a disconnected part, the component whose separation from the rest costs least: no embedding is asked;
     /// - else the best threshold of its embedding;
     /// - where the embedding is constant, the vertex whose separation costs least.
+    ///
+    /// All under the least size of a part, if there is one; a disconnected part that no component can leave is split
+    /// by the embedding of its largest component.
     ///
     /// The part to be split is the one for which the cost of the whole partition gets lowest, the one created
     /// earliest on ties. So exactly `n_segments` parts come out whenever there are as many vertices.
@@ -114,6 +127,7 @@ impl Bisection {
             ctx: SplitContext { graph, pi: &pi, tau: self.tau },
             balance,
             subgraph_balance: self.subgraph_balance,
+            min_size: self.min_size.max(1),
             embed,
         };
         // The only part has no edge to any other: its cost is zero.
@@ -161,6 +175,8 @@ impl Bisection {
 
 /// The best split of a leaf, ordered so that the heap yields the lowest cost first.
 struct Candidate {
+    /// Whether a side is below the least size: a last resort.
+    is_small: bool,
     /// By how much the cost of the whole partition changes.
     change: f64,
     node: usize,
@@ -170,7 +186,8 @@ struct Candidate {
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.change.total_cmp(&self.change).then(other.node.cmp(&self.node))
+        let by_size = other.is_small.cmp(&self.is_small);
+        by_size.then(other.change.total_cmp(&self.change)).then(other.node.cmp(&self.node))
     }
 }
 
@@ -193,6 +210,7 @@ struct Splitter<'a, E> {
     ctx: SplitContext<'a>,
     balance: &'a Balance,
     subgraph_balance: SubgraphBalance,
+    min_size: usize,
     embed: E,
 }
 
@@ -204,7 +222,8 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
             let Some(split) = self.best_split(tree.members(node)?)? else { return Ok(None) };
             // Adding 0.0 turns −0.0 into 0.0, which must tie with it.
             let change = split.cost() - cost_before + 0.0;
-            Ok(Some(Candidate { change, node, cost_before, split }))
+            let is_small = split.low.len().min(split.high.len()) < self.min_size;
+            Ok(Some(Candidate { is_small, change, node, cost_before, split }))
         });
         found.into_iter().collect()
     }
@@ -215,24 +234,55 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
         }
         let singles: Vec<u32> = (0..members.len() as u32).collect();
         if members.len() == 2 {
-            return best_group(&self.ctx, members, &singles);
+            return best_group(&self.ctx, members, &singles, 1);
         }
         let subgraph = self.ctx.graph.induced(members);
         let components = subgraph.components();
         if components.n_segments() > 1 {
-            return best_group(&self.ctx, members, components.as_slice());
+            return self.split_disconnected(members, &components);
         }
+        let values = self.embedded(&subgraph, members)?;
+        for min_size in [self.min_size, 1] {
+            if let Some(split) = best_threshold(&self.ctx, members, &values, min_size)? {
+                return Ok(Some(split));
+            }
+        }
+        best_group(&self.ctx, members, &singles, 1)
+    }
+
+    /// One component against the others; where none is large enough, a threshold through the largest, the others on
+    /// the side of its highest value; where that cannot be either, the cheapest component however small.
+    fn split_disconnected(&self, members: &[u32], components: &Labels) -> Result<Option<Split>> {
+        let groups = components.as_slice();
+        if let Some(split) = best_group(&self.ctx, members, groups, self.min_size)? {
+            return Ok(Some(split));
+        }
+        let sizes = components.sizes();
+        let largest = (0..sizes.len()).fold(0, |best, c| if sizes[c] > sizes[best] { c } else { best });
+        if sizes[largest] > self.min_size.max(2) {
+            let is_inside = |p: &usize| groups[*p] as usize == largest;
+            let inside: Vec<u32> = (0..members.len()).filter(is_inside).map(|p| members[p]).collect();
+            let embedded = self.embedded(&self.ctx.graph.induced(&inside), &inside)?;
+            let highest = embedded.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mut next = embedded.into_iter();
+            let value = |p: usize| if is_inside(&p) { next.next().unwrap_or(highest) } else { highest };
+            let values: Vec<f64> = (0..members.len()).map(value).collect();
+            if let Some(split) = best_threshold(&self.ctx, members, &values, self.min_size)? {
+                return Ok(Some(split));
+            }
+        }
+        best_group(&self.ctx, members, groups, 1)
+    }
+
+    /// The one-column embedding of a connected subgraph.
+    fn embedded(&self, subgraph: &Graph, members: &[u32]) -> Result<Vec<f64>> {
         let balance = match self.subgraph_balance {
             SubgraphBalance::Own => self.balance.restrict(members),
             SubgraphBalance::Whole => {
                 Balance::Custom(members.iter().map(|&v| self.ctx.pi[v as usize]).collect())
             }
         };
-        let values = (self.embed)(&subgraph, &balance, members)?;
-        match best_threshold(&self.ctx, members, &values)? {
-            Some(split) => Ok(Some(split)),
-            None => best_group(&self.ctx, members, &singles),
-        }
+        (self.embed)(subgraph, &balance, members)
     }
 }
 

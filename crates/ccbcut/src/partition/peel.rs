@@ -6,12 +6,17 @@
 use super::threshold::{Split, SplitContext, evaluate};
 use crate::error::Result;
 
-/// Of all splits {one group, all others}, the one with the lowest cost in the whole graph, the first group on ties;
-/// `None` when there are fewer than two groups. `groups` holds one group number per member, dense from 0.
+/// Of all splits {one group, all others} with at least `min_size` members on either side, the one with the lowest cost
+/// in the whole graph, the first group on ties; `None` when there is none. `groups` holds one group number per member, dense from 0.
 ///
 /// # Complexity
 /// O(n + edges of the members) time and O(n) space.
-pub(super) fn best_group(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]) -> Result<Option<Split>> {
+pub(super) fn best_group(
+    ctx: &SplitContext<'_>,
+    members: &[u32],
+    groups: &[u32],
+    min_size: usize,
+) -> Result<Option<Split>> {
     let n_groups = groups.iter().max().map_or(0, |&g| g as usize + 1);
     if n_groups < 2 {
         return Ok(None);
@@ -20,6 +25,7 @@ pub(super) fn best_group(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]
     let mut sums = vec![Sums::default(); n_groups];
     for (p, &v) in members.iter().enumerate() {
         let own = &mut sums[groups[p] as usize];
+        own.size += 1;
         own.mass += ctx.pi[v as usize];
         ctx.graph.for_each_neighbor(v as usize, |j, w| match position[j] {
             u32::MAX => own.outer += w,
@@ -33,14 +39,15 @@ pub(super) fn best_group(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]
         ctx.part_cost(own.inner + own.outer, own.mass)
             + ctx.part_cost(own.inner + rest[g].outer, rest[g].mass)
     };
-    let mut best = (cost(0), 0);
-    for g in 1..n_groups {
+    let mut best: Option<(f64, usize)> = None;
+    for g in (0..n_groups).filter(|&g| sums[g].size.min(members.len() - sums[g].size) >= min_size) {
         let cost = cost(g);
-        if cost < best.0 {
-            best = (cost, g);
+        if best.is_none_or(|(lowest, _)| cost < lowest) {
+            best = Some((cost, g));
         }
     }
-    let is_chosen = |p: &usize| groups[*p] as usize == best.1;
+    let Some((_, best)) = best else { return Ok(None) };
+    let is_chosen = |p: &usize| groups[*p] as usize == best;
     let (chosen, others): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(is_chosen);
     let sorted: Vec<u32> = chosen.iter().chain(&others).map(|&p| members[p]).collect();
     let position = ctx.positions(&sorted)?;
@@ -49,6 +56,8 @@ pub(super) fn best_group(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]
 
 #[derive(Clone, Copy, Default)]
 struct Sums {
+    /// Members of the group.
+    size: usize,
     /// π of the group.
     mass: f64,
     /// Weight of its edges to other groups of the part.
@@ -99,7 +108,7 @@ mod tests {
                 naive::part_cost(&ctx, &pick(a)) + naive::part_cost(&ctx, &pick(b))
             };
             let lowest = (0..4).map(cost).min_by(f64::total_cmp).unwrap();
-            let split = best_group(&ctx, &members, &groups).unwrap().unwrap();
+            let split = best_group(&ctx, &members, &groups, 1).unwrap().unwrap();
             assert!((split.cost() - lowest).abs() <= 1e-12 * lowest);
             assert_eq!(split.low.len() + split.high.len(), members.len());
         }
@@ -109,10 +118,10 @@ mod tests {
     fn one_group_cannot_be_split() {
         let graph = gallery::path(3);
         let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], tau: 1.0 };
-        assert_eq!(best_group(&ctx, &[0, 1], &[0, 0]).unwrap(), None);
-        assert_eq!(best_group(&ctx, &[], &[]).unwrap(), None);
+        assert_eq!(best_group(&ctx, &[0, 1], &[0, 0], 1).unwrap(), None);
+        assert_eq!(best_group(&ctx, &[], &[], 1).unwrap(), None);
         // Either end costs the same: the first is taken.
-        let split = best_group(&ctx, &[0, 1, 2], &[0, 1, 2]).unwrap().unwrap();
+        let split = best_group(&ctx, &[0, 1, 2], &[0, 1, 2], 1).unwrap().unwrap();
         assert_eq!((split.low, split.high), (vec![0], vec![1, 2]));
     }
 }

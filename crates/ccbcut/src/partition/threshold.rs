@@ -83,8 +83,9 @@ impl SplitContext<'_> {
     }
 }
 
-/// Splits a part where its values are best divided: among all thresholds between *distinct* values, the one with
-/// the lowest cost in the whole graph, the lowest threshold on ties. `None` when all values are equal.
+/// Splits a part where its values are best divided: among all thresholds between *distinct* values that leave at
+/// least `min_size` members on either side, the one with the lowest cost in the whole graph, the lowest threshold on
+/// ties. `None` when there is no such threshold, as when all values are equal.
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless there is one value per member and one π per vertex;
@@ -93,7 +94,12 @@ impl SplitContext<'_> {
 ///
 /// # Complexity
 /// O(n + edges of the members + m log m) time for m members; O(n) auxiliary space.
-pub fn best_threshold(ctx: &SplitContext<'_>, members: &[u32], values: &[f64]) -> Result<Option<Split>> {
+pub fn best_threshold(
+    ctx: &SplitContext<'_>,
+    members: &[u32],
+    values: &[f64],
+    min_size: usize,
+) -> Result<Option<Split>> {
     if values.len() != members.len() {
         let (expected, got) = (members.len(), values.len());
         return Err(Error::ShapeMismatch { what: "the one-column embedding", expected, got });
@@ -107,7 +113,9 @@ pub fn best_threshold(ctx: &SplitContext<'_>, members: &[u32], values: &[f64]) -
     let position = ctx.positions(&sorted)?;
 
     let moves = parallel::map(sorted.len(), |p| Move::of(ctx.graph, &position, &sorted, p));
-    let Some(size) = sweep(ctx, &sorted, &moves, |p| values[order[p]] != values[order[p + 1]]) else {
+    let is_large = |size: usize| size.min(sorted.len() - size) >= min_size;
+    let is_step = |p: usize| is_large(p + 1) && values[order[p]] != values[order[p + 1]];
+    let Some(size) = sweep(ctx, &sorted, &moves, is_step) else {
         return Ok(None);
     };
     let mut split = evaluate(ctx, &position, &sorted, size);
@@ -280,7 +288,7 @@ mod tests {
     fn check(graph: &Graph, tau: f64, members: &[u32], values: &[f64]) {
         let pi = Balance::Normalized.weights(graph).unwrap();
         let ctx = SplitContext { graph, pi: &pi, tau };
-        let split = best_threshold(&ctx, members, values).unwrap().unwrap();
+        let split = best_threshold(&ctx, members, values, 1).unwrap().unwrap();
         let lowest = naive::lowest(&ctx, members, values).unwrap();
         assert!((split.cost() - lowest).abs() <= 1e-12 * lowest, "{} instead of {lowest}", split.cost());
         let direct = naive::part_cost(&ctx, &split.low);
@@ -315,11 +323,11 @@ mod tests {
     fn equal_values_stay_together() {
         let graph = gallery::path(4);
         let ctx = SplitContext { graph: &graph, pi: &[1.0; 4], tau: 1.0 };
-        assert_eq!(best_threshold(&ctx, &[0, 1, 2, 3], &[1.0; 4]).unwrap(), None);
-        assert_eq!(best_threshold(&ctx, &[0, 1], &[0.0, -0.0]).unwrap(), None);
-        assert_eq!(best_threshold(&ctx, &[2], &[1.0]).unwrap(), None);
-        assert_eq!(best_threshold(&ctx, &[], &[]).unwrap(), None);
-        let split = best_threshold(&ctx, &[0, 1, 2, 3], &[0.0, 0.0, 0.0, 1.0]).unwrap().unwrap();
+        assert_eq!(best_threshold(&ctx, &[0, 1, 2, 3], &[1.0; 4], 1).unwrap(), None);
+        assert_eq!(best_threshold(&ctx, &[0, 1], &[0.0, -0.0], 1).unwrap(), None);
+        assert_eq!(best_threshold(&ctx, &[2], &[1.0], 1).unwrap(), None);
+        assert_eq!(best_threshold(&ctx, &[], &[], 1).unwrap(), None);
+        let split = best_threshold(&ctx, &[0, 1, 2, 3], &[0.0, 0.0, 0.0, 1.0], 1).unwrap().unwrap();
         assert_eq!((split.low, split.high), (vec![0, 1, 2], vec![3]));
     }
 
@@ -329,7 +337,7 @@ mod tests {
         let edges = [(0, 1, 1.0), (1, 2, 0.1), (2, 3, 1.0), (3, 4, 0.1), (4, 5, 1.0)];
         let graph = Graph::from_edges(6, &edges).unwrap();
         let ctx = SplitContext { graph: &graph, pi: &[1.0; 6], tau: 2.0 };
-        let split = best_threshold(&ctx, &[0, 1, 2, 3, 4, 5], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let split = best_threshold(&ctx, &[0, 1, 2, 3, 4, 5], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], 1);
         assert_eq!(split.unwrap().unwrap().low, vec![0, 1]);
     }
 
@@ -342,9 +350,9 @@ mod tests {
         let ctx = SplitContext { graph: &graph, pi: &pi, tau: 0.5 };
         let members: Vec<u32> = (0..8).collect();
         let values: Vec<f64> = (0..8).map(f64::from).collect();
-        let split = best_threshold(&ctx, &members, &values).unwrap().unwrap();
+        let split = best_threshold(&ctx, &members, &values, 1).unwrap().unwrap();
         assert_eq!((split.low, split.low_cost, split.high_cost), (vec![0, 1, 2, 3], 0.0, 0.0));
-        let split = best_threshold(&ctx, &[4, 5, 6, 7], &[0.0, 1.0, 2.0, 3.0]).unwrap().unwrap();
+        let split = best_threshold(&ctx, &[4, 5, 6, 7], &[0.0, 1.0, 2.0, 3.0], 1).unwrap().unwrap();
         assert_eq!((split.high, split.low_cost, split.high_cost), (vec![7], 0.0, 0.0));
     }
 
@@ -354,7 +362,7 @@ mod tests {
         let looped = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 2.0), (0, 0, 5.0), (2, 2, 9.0)]).unwrap();
         let split = |graph: &Graph| {
             let ctx = SplitContext { graph, pi: &[1.0; 3], tau: 1.0 };
-            best_threshold(&ctx, &[0, 1, 2], &[0.0, 1.0, 2.0]).unwrap().unwrap()
+            best_threshold(&ctx, &[0, 1, 2], &[0.0, 1.0, 2.0], 1).unwrap().unwrap()
         };
         assert_eq!(split(&plain), split(&looped));
     }
@@ -363,11 +371,11 @@ mod tests {
     fn invalid_input_is_named() {
         let graph = gallery::path(3);
         let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], tau: 1.0 };
-        assert!(matches!(best_threshold(&ctx, &[0, 1], &[0.0]), Err(Error::ShapeMismatch { .. })));
-        assert!(matches!(best_threshold(&ctx, &[0, 3], &[0.0, 1.0]), Err(Error::IndexOutOfRange { .. })));
-        assert!(matches!(best_threshold(&ctx, &[1, 1], &[0.0, 1.0]), Err(Error::InvalidParameter { .. })));
-        assert!(matches!(best_threshold(&ctx, &[0, 1], &[0.0, f64::NAN]), Err(Error::NotFinite { .. })));
+        assert!(matches!(best_threshold(&ctx, &[0, 1], &[0.0], 1), Err(Error::ShapeMismatch { .. })));
+        assert!(matches!(best_threshold(&ctx, &[0, 3], &[0.0, 1.0], 1), Err(Error::IndexOutOfRange { .. })));
+        assert!(matches!(best_threshold(&ctx, &[1, 1], &[0.0, 1.0], 1), Err(Error::InvalidParameter { .. })));
+        assert!(matches!(best_threshold(&ctx, &[0, 1], &[0.0, f64::NAN], 1), Err(Error::NotFinite { .. })));
         let short = SplitContext { pi: &[1.0; 2], ..ctx };
-        assert!(matches!(best_threshold(&short, &[0, 1], &[0.0, 1.0]), Err(Error::ShapeMismatch { .. })));
+        assert!(matches!(best_threshold(&short, &[0, 1], &[0.0, 1.0], 1), Err(Error::ShapeMismatch { .. })));
     }
 }

@@ -104,7 +104,7 @@ fn the_last_iterates_have_the_same_differences_and_the_same_split() {
             let tau = run["tau"].as_f64().unwrap();
             let members: Vec<u32> = (0..60).collect();
             let ctx = SplitContext { graph: &graph, pi: &pi, tau };
-            let split = best_threshold(&ctx, &members, &fit.embedding.column(0)).unwrap().unwrap();
+            let split = best_threshold(&ctx, &members, &fit.embedding.column(0), 1).unwrap().unwrap();
             close("threshold cost", sweeps, split.cost(), cost, 1e-9);
             let side = arrays.array(&format!("side_{t}"));
             let stored: Vec<u32> = (0..60).filter(|&v| side.values[v as usize] == 1.0).collect();

@@ -185,3 +185,41 @@ fn invalid_input_is_named() {
     assert!(matches!(bad(vec![1.0]), Err(Error::ShapeMismatch { expected: 4, got: 1, .. })));
     assert!(matches!(bad(vec![1.0, 2.0, f64::NAN, 0.0]), Err(Error::NotFinite { index: 2, .. })));
 }
+
+#[test]
+fn parts_stay_above_the_least_size_while_that_is_possible() {
+    // A path with a weak tie near its end: τ → 0 would cut off the last vertex.
+    let mut edges: Vec<(u32, u32, f64)> = (0..11).map(|v| (v, v + 1, 1.0)).collect();
+    edges[10].2 = 0.01;
+    let graph = Graph::from_edges(12, &edges).unwrap();
+    let embed = |_: &Graph, _: &Balance, m: &[u32]| Ok(m.iter().map(|&v| f64::from(v)).collect());
+    let sizes = |k: usize, min_size: usize| {
+        let tree = Bisection::new(k, 0.2)
+            .min_size(min_size)
+            .run(&graph, &Balance::Ratio, embed, |_| ControlFlow::Continue(()));
+        let tree = tree.unwrap();
+        (1..=k).map(|k| tree.cut(k).unwrap().sizes().into_iter().min().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(2, 1), [12, 1]);
+    assert_eq!(sizes(4, 3), [12, 6, 3, 3]);
+    // Five parts of three or more cannot be had from twelve vertices: the fifth is a last resort.
+    assert_eq!(sizes(5, 3), [12, 6, 3, 3, 1]);
+    assert_eq!(sizes(12, 6).last(), Some(&1));
+}
+
+#[test]
+fn a_disconnected_part_is_split_through_its_largest_component_when_the_others_are_too_small() {
+    // A path of eight and two loose vertices.
+    let edges: Vec<(u32, u32, f64)> = (0..7).map(|v| (v, v + 1, 1.0)).collect();
+    let graph = Graph::from_edges(10, &edges).unwrap();
+    let embed = |_: &Graph, _: &Balance, m: &[u32]| Ok(m.iter().map(|&v| f64::from(v)).collect());
+    let run = |k: usize, min_size: usize| {
+        let bisection = Bisection::new(k, 1.0).min_size(min_size);
+        bisection.run(&graph, &Balance::Ratio, embed, |_| ControlFlow::Continue(())).unwrap()
+    };
+    assert_eq!(run(2, 1).cut(2).unwrap().sizes(), [8, 2]);
+    let halves = run(3, 4);
+    assert_eq!(halves.cut(2).unwrap().sizes(), [5, 5]);
+    // No part can be split into parts of four: then the loose vertices go first, as without a least size.
+    assert_eq!(halves.cut(3).unwrap().sizes(), [5, 4, 1]);
+}

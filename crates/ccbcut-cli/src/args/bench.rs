@@ -1,0 +1,93 @@
+//! The verb `bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::Affinity;
+
+/// Run a whole benchmark, or score the results of another system.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Which.
+    #[command(subcommand)]
+    pub what: Benchmark,
+}
+
+/// What can be run.
+#[derive(Debug, Subcommand)]
+pub enum Benchmark {
+    /// Cut the images of BSDS500 by several methods and score them as the paper does
+    Bsds(BsdsArgs),
+}
+
+/// A part of the data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Split {
+    /// 200 images to choose settings on
+    Train,
+    /// 100 images to confirm them on
+    Val,
+    /// 200 images for published figures
+    Test,
+}
+
+impl Split {
+    /// The name of its folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Val => "val",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// Cut the images of BSDS500 by several methods and score them as the paper does.
+///
+/// Each image is cut into as many parts as each of its ground truths has regions (`fixed`), and into 5, 10, 15, 20 and
+/// 25 (`dynamic`). Results go to the output folder one whole line at a time; a run that was stopped goes on where it
+/// was when the same command is given again.
+#[derive(Debug, Args)]
+#[command(after_long_help = BSDS_EXAMPLES)]
+pub struct BsdsArgs {
+    /// Folder with images/SPLIT/*.jpg and groundTruth/SPLIT/*.mat
+    #[arg(long, value_name = "DIR", env = "BSDS500_DIR", value_hint = ValueHint::DirPath)]
+    pub data: PathBuf,
+    /// Which images
+    #[arg(long, value_enum, default_value = "val", value_name = "SPLIT")]
+    pub split: Split,
+    /// How pixels are compared
+    #[arg(long, value_enum, default_value_t, value_name = "BY")]
+    pub affinity: Affinity,
+    /// Methods, each with options of its own if need be: ccn1.25-h:sigma=7:min-share=0.01
+    ///
+    /// A name is a cost and a way: ncut, rcut, ccnT or ccrT with T the value of tau; then -m for multiway or -h for
+    /// hierarchical. After it, `:option=value` sets an option of `ccbcut segment` for this method alone.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ncut-m,ccn1-m,ncut-h,ccn1-h")]
+    pub methods: Vec<String>,
+    /// An option of `ccbcut segment` for all methods, such as sigma=7; may be repeated
+    #[arg(long = "set", value_name = "OPTION=VALUE")]
+    pub set: Vec<String>,
+    /// Only every so many images that this number remains, spread over the split
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Folder for results, tables, pictures and the report
+    #[arg(short, long = "out", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Do not keep label maps, and draw no pictures
+    #[arg(long)]
+    pub no_pictures: bool,
+    /// Images worked on at a time, 0 for one per core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the tables as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const BSDS_EXAMPLES: &str = "\
+Examples:
+  ccbcut bench bsds --data BSDS500 --split val --out results
+  ccbcut bench bsds --data BSDS500 --methods ncut-h,ccn1.25-h --limit 20 --out trial
+  ccbcut bench bsds --data BSDS500 --methods ncut-h:sigma=5,ccn1.25-h:sigma=7 --set min-share=0.01 --out each-its-own";

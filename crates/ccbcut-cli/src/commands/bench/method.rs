@@ -1,0 +1,156 @@
+//! Names of methods: a cost with its τ, and a way to cut.
+
+use anyhow::{Context, Result, bail};
+use clap::{FromArgMatches, Parser};
+use serde_json::{Map, Value};
+
+use crate::{
+    args::{Affinity, BalanceName, Method as Way, SegmentArgs},
+    exit::Hinted,
+    report,
+};
+
+const NAMES: &str = "names are ncut-m, ncut-h, rcut-h, ccn1-m, ccn1.25-h, ccr1.5-m, …";
+
+/// A method of a benchmark.
+#[derive(Debug)]
+pub struct Method {
+    /// As it was typed, options included.
+    pub name: String,
+    /// How it cuts.
+    pub args: SegmentArgs,
+}
+
+/// The options of `ccbcut segment`, parsed by themselves.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    segment: SegmentArgs,
+}
+
+impl Method {
+    /// Reads `ccn1.25-h:sigma=7`; `set` are options for all methods, in the form `sigma=7`.
+    pub fn parse(text: &str, affinity: Affinity, set: &[String]) -> Result<Self> {
+        let mut pieces = text.split(':');
+        let (tau, balance, way) = cost_and_way(pieces.next().unwrap_or(""))
+            .ok_or_else(|| Hinted::error(format!("`{text}` is not the name of a method"), NAMES))?;
+        let own: Vec<&str> = pieces.collect();
+        let options = own.iter().copied().chain(set.iter().map(String::as_str));
+        let mut seen: Vec<&str> = Vec::new();
+        let mut words = vec!["segment".to_owned(), "-".to_owned()];
+        for option in options {
+            let (key, value) = option.split_once('=').unwrap_or((option, ""));
+            if ["tau", "balance", "method", "segments", "affinity"].contains(&key) {
+                bail!(
+                    "`{option}` of `{text}`: `{key}` is part of the method's name, or has an option of its own"
+                );
+            }
+            if seen.contains(&key) {
+                continue;
+            }
+            seen.push(key);
+            words.push(if option.contains('=') { format!("--{key}={value}") } else { format!("--{key}") });
+        }
+        let command = <Line as clap::CommandFactory>::command().no_binary_name(false);
+        let matches = command.try_get_matches_from(words);
+        let matches = matches.with_context(|| format!("options of the method `{text}`"))?;
+        let mut args = Line::from_arg_matches(&matches)?.segment;
+        args.embedding.tau = tau;
+        args.embedding.balance = balance;
+        args.partition.method = way;
+        args.graph.affinity = affinity;
+        // So that the columns are those of each number of parts, not of one.
+        let columns = args.partition.columns;
+        let mut args = args.resolved();
+        args.partition.columns = columns;
+        Ok(Self { name: text.to_owned(), args })
+    }
+
+    /// Everything that decides the result.
+    pub fn parameters(&self) -> Result<Map<String, Value>> {
+        let Value::Object(mut all) = report::parameters(&self.args)? else { bail!("no parameters") };
+        for irrelevant in ["segments", "threads", "time_limit"] {
+            all.remove(irrelevant);
+        }
+        Ok(all)
+    }
+}
+
+/// τ, the balance and the way of a name such as `ncut-m` or `ccr0.5-h`.
+fn cost_and_way(name: &str) -> Option<(f64, BalanceName, Way)> {
+    let (cost, way) = name.rsplit_once('-')?;
+    let way = match way {
+        "m" => Way::Multiway,
+        "h" => Way::Hierarchical,
+        _ => return None,
+    };
+    let (balance, tau) = match (cost, cost.get(..3)) {
+        ("ncut", _) => (BalanceName::Normalized, 2.0),
+        ("rcut", _) => (BalanceName::Ratio, 2.0),
+        (_, Some("ccn")) => (BalanceName::Normalized, cost[3..].parse().ok()?),
+        (_, Some("ccr")) => (BalanceName::Ratio, cost[3..].parse().ok()?),
+        _ => return None,
+    };
+    (tau > 0.0 && tau <= 2.0).then_some((tau, balance, way))
+}
+
+/// The name as the paper writes it: CCN₁.₂₅−H, with what was set after it.
+pub fn display_name(name: &str) -> String {
+    let (head, options) = name.split_once(':').unwrap_or((name, ""));
+    let (cost, way) = head.rsplit_once('-').unwrap_or((head, ""));
+    let cost = match cost.get(..3) {
+        Some("ccn" | "ccr") => format!("{}{}", cost[..3].to_uppercase(), subscript(&cost[3..])),
+        _ => format!("{}Cut", cost[..1].to_uppercase()),
+    };
+    let options =
+        if options.is_empty() { String::new() } else { format!(" ({})", options.replace(':', ", ")) };
+    format!("{cost}−{}{options}", way.to_uppercase())
+}
+
+fn subscript(digits: &str) -> String {
+    let low = |c: char| c.to_digit(10).and_then(|d| char::from_u32(0x2080 + d)).unwrap_or('.');
+    digits.chars().map(low).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, set: &[&str]) -> Result<Method> {
+        let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
+        Method::parse(text, Affinity::Lab, &set)
+    }
+
+    #[test]
+    fn names_say_the_cost_and_the_way() {
+        let read = |text: &str| {
+            let a = parse(text, &[]).unwrap().args;
+            (a.embedding.tau, a.embedding.balance, a.partition.method)
+        };
+        assert_eq!(read("ncut-m"), (2.0, BalanceName::Normalized, Way::Multiway));
+        assert_eq!(read("rcut-h"), (2.0, BalanceName::Ratio, Way::Hierarchical));
+        assert_eq!(read("ccn1.25-h"), (1.25, BalanceName::Normalized, Way::Hierarchical));
+        assert_eq!(read("ccr0.5-m"), (0.5, BalanceName::Ratio, Way::Multiway));
+        for bad in ["", "ncut", "ccn-h", "ccn3-h", "ccn0-h", "ccn1-x", "cut1-h", "ccnnan-h"] {
+            assert!(parse(bad, &[]).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn own_options_come_before_those_for_all() {
+        let method = parse("ccn1-h:sigma=7:early-stop", &["sigma=3", "min-share=0.02"]).unwrap();
+        assert_eq!((method.args.graph.sigma, method.args.partition.min_share), (7.0, 0.02));
+        assert!(method.args.embedding.early_stop);
+        assert_eq!(method.name, "ccn1-h:sigma=7:early-stop");
+        let parameters = method.parameters().unwrap();
+        assert!(parameters.contains_key("sigma") && !parameters.contains_key("segments"));
+        assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
+        assert!(parse("ccn1-h:tau=7", &[]).is_err());
+    }
+
+    #[test]
+    fn names_for_people() {
+        assert_eq!(display_name("ccn1.25-h"), "CCN₁.₂₅−H");
+        assert_eq!(display_name("ncut-m:sigma=7:n-init=3"), "NCut−M (sigma=7, n-init=3)");
+    }
+}

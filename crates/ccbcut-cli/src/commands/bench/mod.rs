@@ -1,0 +1,18 @@
+//! `ccbcut bench`: whole benchmarks.
+
+mod bsds;
+mod dataset;
+mod method;
+mod record;
+mod table;
+
+use anyhow::Result;
+
+use crate::{args::Benchmark, exit::ExitStatus, output::Output};
+
+/// Runs what was asked.
+pub fn run(what: &Benchmark, output: &Output) -> Result<ExitStatus> {
+    match what {
+        Benchmark::Bsds(args) => bsds::run(args, output),
+    }
+}

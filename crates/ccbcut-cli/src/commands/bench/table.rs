@@ -1,0 +1,297 @@
+//! The paper's tables, ours beside the published figures.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, ensure};
+use ccbcut::metrics::{
+    RegionScore,
+    protocol::{DYNAMIC, Protocol},
+};
+use serde::Serialize;
+
+use super::{
+    method::display_name,
+    record::{Record, Store},
+};
+use crate::args::{Affinity, Split};
+
+/// A part below this share of the image counts as tiny.
+const TINY: f64 = 1e-3;
+
+/// What a benchmark found.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The data set.
+    pub data: &'static str,
+    /// Which part of it.
+    pub split: &'static str,
+    /// How pixels were compared.
+    pub affinity: &'static str,
+    /// One per method, in the order asked for.
+    pub methods: Vec<MethodSummary>,
+}
+
+/// One method.
+#[derive(Debug, Serialize)]
+pub struct MethodSummary {
+    /// Its name, as typed.
+    pub method: String,
+    /// Images done.
+    pub images: usize,
+    /// Means over images.
+    #[serde(flatten)]
+    pub scores: Protocol,
+    /// What the paper reports on the test split.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+    /// The same images by the τ = 2 method of the same kind: differences of scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Paired>,
+    /// std/mean of the parts' volumes for 5, 10, … parts: means over images.
+    pub volume_spread: Vec<f64>,
+    /// Parts below a thousandth of the image for 5, 10, … parts: means over images.
+    pub tiny_parts: Vec<f64>,
+    /// Seconds per image on one core without the affinity, all numbers of parts: quartiles and the maximum.
+    pub seconds: [f64; 4],
+    /// Images with an embedding that stopped at the sweep limit.
+    pub not_converged: usize,
+}
+
+/// Figures of the paper: covering, PRI, VI.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Published {
+    /// `fixed`.
+    pub fixed: [f64; 3],
+    /// `dynamic`, as the paper calls it.
+    pub dynamic: [f64; 3],
+}
+
+/// Differences to another method on the same images: means with their standard errors, for covering, PRI and VI.
+#[derive(Debug, Serialize)]
+pub struct Paired {
+    /// The other method.
+    pub method: String,
+    /// Images that both have done.
+    pub images: usize,
+    /// `fixed`.
+    pub fixed: [(f64, f64); 3],
+    /// `dynamic`.
+    pub dynamic: [(f64, f64); 3],
+}
+
+impl Summary {
+    /// Sums up the records of some methods on some images.
+    pub fn new(
+        store: &Store,
+        methods: &[&str],
+        images: &[String],
+        affinity: Affinity,
+        split: Split,
+    ) -> Result<Self> {
+        let Affinity::Lab = affinity;
+        let all: Vec<(&str, Vec<&Record>)> =
+            methods.iter().map(|&m| (m, store.of_method(m, images))).collect();
+        ensure!(all.iter().any(|(_, records)| !records.is_empty()), "no image could be cut by any method");
+        let mut summaries = Vec::new();
+        for (method, records) in all.iter().filter(|(_, records)| !records.is_empty()) {
+            let reference = all.iter().find(|(other, _)| is_reference(other, method));
+            let against = reference.map(|(other, rival)| paired(other, records, rival)).transpose()?;
+            summaries.push(MethodSummary::new(method, records, against)?);
+        }
+        Ok(Self { data: "BSDS500", split: split.name(), affinity: "lab", methods: summaries })
+    }
+
+    /// The tables as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        let Self { data, split, affinity, .. } = self;
+        let _ = writeln!(out, "# {data} {split}, {affinity}\n");
+        let _ = writeln!(
+            out,
+            "Means over images. `fixed`: k of each ground truth; `dynamic`: best k of 5 … 25 per image; `best-gt`: and the \
+             best ground truth. In brackets the paper's figures, which are for the test split.\n"
+        );
+        let _ = writeln!(
+            out,
+            "| method | images | covering fixed | dynamic | best-gt | PRI fixed | dynamic | best-gt | VI fixed | dynamic | best-gt |"
+        );
+        let _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|");
+        for m in &self.methods {
+            let _ = write!(out, "| {} | {} |", display_name(&m.method), m.images);
+            let Protocol { fixed, dynamic, dynamic_best_gt } = m.scores;
+            for (i, digits) in [(0, 3), (1, 3), (2, 2)] {
+                let published = |of: fn(&Published) -> [f64; 3]| {
+                    m.published.map_or(String::new(), |p| format!(" ({:.2})", of(&p)[i]))
+                };
+                let _ = write!(
+                    out,
+                    " {:.digits$}{} | {:.digits$} | {:.digits$}{} |",
+                    numbers(fixed)[i],
+                    published(|p| p.fixed),
+                    numbers(dynamic)[i],
+                    numbers(dynamic_best_gt)[i],
+                    published(|p| p.dynamic),
+                );
+            }
+            out.push('\n');
+        }
+        self.paired_table(&mut out);
+        self.time_table(&mut out);
+        out
+    }
+
+    fn paired_table(&self, out: &mut String) {
+        if self.methods.iter().all(|m| m.against.is_none()) {
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "\nThe same images, method minus its rival at tau = 2: mean ± standard error (VI: lower is better).\n"
+        );
+        let _ = writeln!(
+            out,
+            "| method | rival | covering fixed | dynamic | PRI fixed | dynamic | VI fixed | dynamic |"
+        );
+        let _ = writeln!(out, "|---|---|---|---|---|---|---|---|");
+        for m in &self.methods {
+            let Some(p) = &m.against else { continue };
+            let _ = write!(out, "| {} | {} |", display_name(&m.method), display_name(&p.method));
+            for i in 0..3 {
+                for (mean, error) in [p.fixed[i], p.dynamic[i]] {
+                    let _ = write!(out, " {mean:+.3} ± {error:.3} |");
+                }
+            }
+            out.push('\n');
+        }
+    }
+
+    fn time_table(&self, out: &mut String) {
+        let _ = writeln!(
+            out,
+            "\nSpread of the parts' volumes (std/mean) and tiny parts (below 1/1000 of the image) by number of parts; seconds per image on one core for all numbers of parts, affinity excluded.\n"
+        );
+        let ks = DYNAMIC.map(|k| format!("k = {k}")).join(" | ");
+        let _ = writeln!(
+            out,
+            "| method | spread {ks} | tiny at k = 25 | quartile I s | median s | quartile III s | max s | not converged |"
+        );
+        let _ = writeln!(out, "|---|{}---|---|---|---|---|---|", "---|".repeat(DYNAMIC.len()));
+        for m in &self.methods {
+            let _ = write!(out, "| {} |", display_name(&m.method));
+            m.volume_spread.iter().for_each(|s| drop(write!(out, " {s:.2} |")));
+            let _ = write!(out, " {:.1} |", m.tiny_parts.last().copied().unwrap_or(0.0));
+            m.seconds.iter().for_each(|s| drop(write!(out, " {s:.1} |")));
+            let _ = writeln!(out, " {} |", m.not_converged);
+        }
+    }
+}
+
+impl MethodSummary {
+    fn new(method: &str, records: &[&Record], against: Option<Paired>) -> Result<Self> {
+        let protocols = records.iter().map(|r| r.protocol()).collect::<Result<Vec<_>>>()?;
+        let mean_at = |k: usize, of: fn(&super::record::CutRun) -> f64| {
+            let found: Vec<f64> =
+                records.iter().flat_map(|r| r.runs.iter().filter(|run| run.k == k)).map(of).collect();
+            found.iter().sum::<f64>() / found.len() as f64
+        };
+        let tiny = |run: &super::record::CutRun| {
+            let least = TINY * run.sizes.iter().sum::<usize>() as f64;
+            run.sizes.iter().filter(|&&size| (size as f64) < least).count() as f64
+        };
+        Ok(Self {
+            method: method.to_owned(),
+            images: records.len(),
+            scores: Protocol::mean(&protocols),
+            published: published(method),
+            against,
+            volume_spread: DYNAMIC.iter().map(|&k| mean_at(k, |run| run.volume_spread)).collect(),
+            tiny_parts: DYNAMIC.iter().map(|&k| mean_at(k, tiny)).collect(),
+            seconds: quartiles(records.iter().map(|r| r.cutting_s).collect()),
+            not_converged: records.iter().filter(|r| !r.converged).count(),
+        })
+    }
+}
+
+/// Whether `other` is what `method` is compared with: the τ = 2 cost of the same balance, cut the same way.
+fn is_reference(other: &str, method: &str) -> bool {
+    let head = |name: &str| name.split(':').next().unwrap_or("").to_owned();
+    let (other, method) = (head(other), head(method));
+    let way = |name: &str| name.rsplit('-').next().unwrap_or("").to_owned();
+    let family = if method.starts_with("ccr") { "rcut" } else { "ncut" };
+    method.starts_with("cc") && way(&other) == way(&method) && other.starts_with(family)
+}
+
+/// Differences on the images that both methods have done.
+fn paired(name: &str, records: &[&Record], rival: &[&Record]) -> Result<Paired> {
+    let (mut fixed, mut dynamic) = (vec![], vec![]);
+    for record in records {
+        if let Some(other) = rival.iter().find(|other| other.image == record.image) {
+            let (a, b) = (record.protocol()?, other.protocol()?);
+            let minus = |a: RegionScore, b: RegionScore| {
+                let (a, b) = (numbers(a), numbers(b));
+                [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+            };
+            fixed.push(minus(a.fixed, b.fixed));
+            dynamic.push(minus(a.dynamic, b.dynamic));
+        }
+    }
+    let of =
+        |all: &[[f64; 3]]| [0, 1, 2].map(|i| mean_and_error(&all.iter().map(|d| d[i]).collect::<Vec<_>>()));
+    Ok(Paired { method: name.to_owned(), images: fixed.len(), fixed: of(&fixed), dynamic: of(&dynamic) })
+}
+
+fn numbers(score: RegionScore) -> [f64; 3] {
+    [score.covering, score.rand_index, score.variation]
+}
+
+/// The mean and its standard error.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+}
+
+/// The three quartiles and the maximum, interpolated between values.
+fn quartiles(mut values: Vec<f64>) -> [f64; 4] {
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = share * (values.len() - 1) as f64;
+        let (low, high) = (place.floor() as usize, place.ceil() as usize);
+        values[low] + (values[high] - values[low]) * (place - low as f64)
+    };
+    [at(0.25), at(0.5), at(0.75), at(1.0)]
+}
+
+/// Table 1 of the paper for Lab affinities: covering, PRI and VI on the test split.
+fn published(method: &str) -> Option<Published> {
+    let (fixed, dynamic) = match method.split(':').next()? {
+        "ncut-m" => ([0.48, 0.70, 2.17], [0.65, 0.83, 1.50]),
+        "ccn1-m" => ([0.49, 0.69, 2.13], [0.66, 0.83, 1.47]),
+        "ncut-h" => ([0.51, 0.78, 1.98], [0.67, 0.87, 1.43]),
+        "ccn1-h" => ([0.57, 0.69, 1.81], [0.69, 0.78, 1.38]),
+        _ => return None,
+    };
+    Some(Published { fixed, dynamic })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_the_textbook_ones() {
+        assert_eq!(mean_and_error(&[1.0, 3.0]), (2.0, 1.0));
+        assert_eq!(mean_and_error(&[4.0]), (4.0, 0.0));
+        assert_eq!(quartiles(vec![5.0, 1.0, 2.0, 3.0, 4.0]), [2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(quartiles(vec![1.0, 2.0]), [1.25, 1.5, 1.75, 2.0]);
+    }
+
+    #[test]
+    fn methods_are_compared_with_tau_two_of_their_kind() {
+        assert!(is_reference("ncut-h:sigma=5", "ccn1.25-h:sigma=7"));
+        assert!(is_reference("rcut-m", "ccr1-m"));
+        assert!(!is_reference("ncut-m", "ccn1-h") && !is_reference("ncut-h", "ccr1-h"));
+        assert!(!is_reference("ncut-h", "ncut-h"));
+    }
+}

@@ -1,0 +1,192 @@
+//! One image, several numbers of parts.
+
+use super::{Scene, Segmenter};
+use crate::{
+    cluster::{Method, Run},
+    control::{Control, Progress},
+    embedding::{Embedding, StopReason},
+    error::{Error, Result},
+    image::Image,
+    labels::LabelMap,
+    parallel,
+    report::{Stage, Stopwatch},
+};
+
+/// What [`Segmenter::segment_family`] returns.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// One segmentation for each number of parts, in the order asked for.
+    pub members: Vec<Member>,
+    /// Wall times; those of all members together.
+    pub stages: Vec<Stage>,
+    /// What every embedding did.
+    pub runs: Vec<Run>,
+}
+
+/// One segmentation of a [`Family`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// One part number per pixel.
+    pub labels: LabelMap,
+    /// The volume of each part: the sum of the degrees of its pixels.
+    pub volumes: Vec<f64>,
+}
+
+impl Segmenter {
+    /// Cuts one image into several numbers of parts, with as little work as that takes: the graph is made once, a
+    /// hierarchical run is made once with the largest number, and so is the multiway embedding at τ = 2, whose first
+    /// columns serve the smaller numbers. Below τ = 2 each multiway number has an embedding of its own.
+    ///
+    /// The number of parts that the segmenter was made with is not looked at.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment`], for the largest number; [`Error::InvalidParameter`] for none, or for zero parts;
+    /// [`Error::Interrupted`] when the control stopped the run: a family is whole or not at all.
+    pub fn segment_family(
+        &self,
+        image: &Image,
+        n_segments: &[usize],
+        control: &mut Control<'_>,
+    ) -> Result<Family> {
+        let least = n_segments.iter().min().copied().unwrap_or(0);
+        let Some(largest) = n_segments.iter().max().copied().filter(|_| least > 0) else {
+            let name = "the number of parts";
+            return Err(Error::InvalidParameter { name, value: 0.0, expected: "at least 1" });
+        };
+        let mut all = self.clone();
+        all.partitioner.n_segments = largest;
+        parallel::inside(|| {
+            all.on_scene(image, None, control, |scene, control, watch| match all.partitioner.method {
+                Method::Hierarchical => all.nested_family(scene, n_segments, control, watch),
+                Method::Multiway => all.separate_family(scene, n_segments, control, watch),
+            })
+        })
+    }
+
+    fn nested_family(
+        &self,
+        scene: &Scene<'_>,
+        n_segments: &[usize],
+        control: &mut Control<'_>,
+        mut watch: Stopwatch,
+    ) -> Result<Family> {
+        let cut = self.hierarchical(scene, control, &mut watch)?;
+        if !cut.is_complete {
+            return Err(Error::Interrupted);
+        }
+        let member = |&k: &usize| {
+            let labels = cut.nested.as_ref().map_or_else(|| Ok(cut.labels.clone()), |n| n.labels_for(k))?;
+            Ok(self.member(scene, labels))
+        };
+        let members = n_segments.iter().map(member).collect::<Result<_>>()?;
+        Ok(Family { members, stages: watch.into_stages(), runs: cut.runs })
+    }
+
+    fn separate_family(
+        &self,
+        scene: &Scene<'_>,
+        n_segments: &[usize],
+        control: &mut Control<'_>,
+        mut watch: Stopwatch,
+    ) -> Result<Family> {
+        let n_active = scene.grid.pixels().len();
+        let n_coarse = scene.coarse.graph().n_vertices();
+        let pi = scene.pixel_weights(&self.partitioner.balance)?;
+        let (mut members, mut runs) = (Vec::new(), Vec::new());
+        // The eigenvectors of τ = 2 are nested: the widest embedding holds all others.
+        let mut widest: Option<Embedding> = None;
+        for &k in n_segments {
+            let mut partitioner = self.partitioner.clone();
+            partitioner.n_segments = k;
+            if k == 1 || k == n_active {
+                let labels = scene.grid.paint(partitioner.trivial(n_active).as_slice())?;
+                members.push(self.member(scene, labels));
+                continue;
+            }
+            control.tell(Progress::Stage("embedding"));
+            let columns = partitioner.columns(n_coarse);
+            if widest.is_none() || self.partitioner.tau < 2.0 {
+                let shared = if self.partitioner.tau < 2.0 { &partitioner } else { &self.partitioner };
+                let Some(fit) = shared.embed(scene.coarse.graph(), control)? else { continue };
+                if fit.trace.stop_reason == StopReason::Interrupted {
+                    return Err(Error::Interrupted);
+                }
+                runs.push(Run { n_vertices: n_coarse, first_vertex: 0, trace: fit.trace });
+                watch.lap("embedding");
+                widest = Some(scene.on_pixels(&fit.embedding)?);
+                watch.lap("upsample");
+            }
+            let Some(fine) = &widest else { continue };
+            control.tell(Progress::Stage("rounding"));
+            let labels = partitioner.round(&fine.first_columns(columns), &pi)?;
+            watch.lap("rounding");
+            members.push(self.member(scene, scene.grid.paint(labels.as_slice())?));
+        }
+        Ok(Family { members, stages: watch.into_stages(), runs })
+    }
+
+    fn member(&self, scene: &Scene<'_>, labels: LabelMap) -> Member {
+        let labels = if self.connected { labels.connected() } else { labels };
+        let mut volumes = vec![0.0; labels.n_segments()];
+        for (&label, degree) in labels.as_slice().iter().zip(scene.graph.degrees()) {
+            if label != LabelMap::VOID {
+                volumes[label as usize] += degree;
+            }
+        }
+        Member { labels, volumes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Three stripes of different brightness, and noise.
+    fn stripes() -> Image {
+        let mut random = Random::new(5);
+        let value = |p: usize| [0.2, 0.5, 0.8][p % 24 / 8] + 0.02 * (random.uniform() as f32 - 0.5);
+        Image::new(16, 24, 1, (0..16 * 24).map(value).collect()).unwrap()
+    }
+
+    fn segmenter(k: usize, tau: f64, method: Method) -> Segmenter {
+        Segmenter::new(k, tau).levels(1).partitioner(|p| p.method(method))
+    }
+
+    #[test]
+    fn a_family_holds_what_single_runs_give() {
+        let image = stripes();
+        for (method, tau) in [
+            (Method::Hierarchical, 2.0),
+            (Method::Hierarchical, 1.0),
+            (Method::Multiway, 2.0),
+            (Method::Multiway, 1.0),
+        ] {
+            let family =
+                segmenter(99, tau, method).segment_family(&image, &[3, 1, 2], &mut Control::new()).unwrap();
+            for (member, k) in family.members.iter().zip([3, 1, 2]) {
+                let single = segmenter(k, tau, method).segment(&image).unwrap();
+                assert_eq!(member.labels, single.labels, "{method:?}, tau = {tau}, k = {k}");
+                assert_eq!(member.volumes.len(), k);
+            }
+            let total = |m: &Member| m.volumes.iter().sum::<f64>();
+            assert!((total(&family.members[0]) - total(&family.members[1])).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn no_numbers_zero_and_too_many_are_refused() {
+        let image = stripes();
+        for method in [Method::Hierarchical, Method::Multiway] {
+            let run =
+                |ks: &[usize]| segmenter(2, 2.0, method).segment_family(&image, ks, &mut Control::new());
+            assert!(matches!(run(&[]), Err(Error::InvalidParameter { .. })));
+            assert!(matches!(run(&[3, 0]), Err(Error::InvalidParameter { .. })));
+            assert!(matches!(run(&[2, 385]), Err(Error::TooFewVertices { segments: 385, .. })));
+            let stop = || true;
+            let stopped =
+                segmenter(2, 1.0, method).segment_family(&image, &[2, 3], &mut Control::new().stop(&stop));
+            assert!(matches!(stopped, Err(Error::Interrupted)));
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Front door for images: [`Segmenter`] walks an image through every room.
+
+mod family;
+
+mod grid;
+
+use std::sync::Arc;
+
+use crate::{
+    affinity::{Affinity, LabAffinity, LabKernel},
+    cluster::{Method, Partition, Partitioner, Run},
+    coarsen::Hierarchy,
+    control::{Control, Progress},
+    cost::Costs,
+    embedding::{Embedding, StopReason, Variant},
+    error::{Error, Result},
+    graph::{Balance, Graph},
+    image::Image,
+    labels::{LabelMap, Labels},
+    parallel,
+    partition::Tree,
+    report::{Report, Stopwatch},
+    ucm::Ucm,
+};
+pub use family::{Family, Member};
+use grid::{Coarse, Grid};
+
+/// How the labels of a hierarchical cut of the coarse grid reach the pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Upsampling {
+    /// The parts' indicators go up the way embeddings do, and each pixel joins the part it leans to most: the
+    /// boundaries follow the image.
+    #[default]
+    Prolong,
+    /// Each pixel takes the label of the nearest coarse pixel, as the released toolbox does.
+    Nearest,
+}
+
+impl Upsampling {
+    /// The name used by the command and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prolong => "prolong",
+            Self::Nearest => "nearest",
+        }
+    }
+}
+
+/// Cuts images into parts.
+///
+/// ```
+/// use ccbcut::{Image, Segmenter};
+/// // A bright square on a dark ground.
+/// let inside = |r: usize, c: usize| (4..12).contains(&r) && (8..16).contains(&c);
+/// let pixels = (0..16 * 24).map(|p| if inside(p / 24, p % 24) { 0.9 } else { 0.2 }).collect();
+/// let cut = Segmenter::new(2, 1.0).levels(0).segment(&Image::new(16, 24, 1, pixels)?)?;
+/// assert_eq!(cut.labels.sizes(), vec![320, 64]);
+/// # Ok::<(), ccbcut::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Segmenter {
+    partitioner: Partitioner,
+    affinity: Arc<dyn Affinity + Send + Sync>,
+    levels: usize,
+    upsampling: Option<Upsampling>,
+    connected: bool,
+}
+
+impl std::fmt::Debug for Segmenter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Segmenter")
+            .field("partitioner", &self.partitioner)
+            .field("affinity", &self.affinity.name())
+            .field("levels", &self.levels)
+            .field("upsampling", &self.upsampling)
+            .field("connected", &self.connected)
+            .finish()
+    }
+}
+
+/// What [`Segmenter::segment`] returns.
+#[derive(Debug, Clone)]
+pub struct Segmentation {
+    /// One part number per pixel.
+    pub labels: LabelMap,
+    /// What was solved and measured.
+    pub report: Report,
+    nested: Option<Nested>,
+}
+
+impl Segmentation {
+    /// The label map with fewer parts, read off the tree of a hierarchical run.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a number of parts that is not there.
+    pub fn labels_for(&self, n_segments: usize) -> Result<LabelMap> {
+        match &self.nested {
+            Some(nested) => nested.labels_for(n_segments),
+            None if n_segments == self.labels.n_segments() => Ok(self.labels.clone()),
+            None => Err(Error::InvalidParameter {
+                name: "the number of parts",
+                value: n_segments as f64,
+                expected: "the one asked for: a multiway cut has no others",
+            }),
+        }
+    }
+
+    /// The tree of splits over the vertices of the coarse graph (hierarchical only).
+    pub fn tree(&self) -> Option<&Tree> {
+        self.nested.as_ref().map(|nested| &nested.tree)
+    }
+
+    /// The contour map of the tree, whose threshold [`Ucm::threshold_for`] k has the connected regions of
+    /// [`Segmentation::labels_for`] k; `None` for a multiway cut, which has no tree.
+    pub fn ucm(&self) -> Option<Ucm> {
+        self.nested.as_ref().and_then(Nested::ucm)
+    }
+}
+
+/// The splits of a hierarchical run, on the coarse graph and on the pixels.
+#[derive(Debug, Clone)]
+struct Nested {
+    tree: Tree,
+    /// Leaf of the tree per vertex of the coarse graph.
+    coarse_leaves: Labels,
+    /// Leaf of the tree per pixel, by the same numbers: they must not be renumbered.
+    leaves: LabelMap,
+}
+
+impl Nested {
+    fn labels_for(&self, n_segments: usize) -> Result<LabelMap> {
+        let parts = self.tree.cut(n_segments)?;
+        let mut part_of_leaf = vec![LabelMap::VOID; self.coarse_leaves.n_segments()];
+        for (&leaf, &part) in self.coarse_leaves.as_slice().iter().zip(parts.as_slice()) {
+            part_of_leaf[leaf as usize] = part;
+        }
+        let on_pixel = |&leaf: &u32| part_of_leaf.get(leaf as usize).copied().unwrap_or(LabelMap::VOID);
+        let raw: Vec<u32> = self.leaves.as_slice().iter().map(on_pixel).collect();
+        LabelMap::new(self.leaves.height(), self.leaves.width(), &raw)
+    }
+
+    fn ucm(&self) -> Option<Ucm> {
+        let mut node_of_leaf = vec![0; self.tree.n_leaves()];
+        for (node, _) in self.tree.nodes().iter().enumerate().filter(|(_, node)| node.children().is_none()) {
+            let &vertex = self.tree.members(node).ok()?.first()?;
+            node_of_leaf[self.coarse_leaves.as_slice()[vertex as usize] as usize] = node;
+        }
+        Ucm::from_tree(&self.leaves, &self.tree, &node_of_leaf).ok()
+    }
+}
+
+impl Segmenter {
+    /// Lab affinity of radius 10 with a Gaussian kernel, two decimations, hierarchical.
+    pub fn new(n_segments: usize, tau: f64) -> Self {
+        Self {
+            partitioner: Partitioner::new(n_segments, tau),
+            affinity: Arc::new(LabAffinity::new(LabKernel::default())),
+            levels: 2,
+            upsampling: None,
+            connected: false,
+        }
+    }
+
+    /// Changes how the graph is cut: `.partitioner(|p| p.method(Method::Multiway))`.
+    #[must_use]
+    pub fn partitioner(mut self, change: impl FnOnce(Partitioner) -> Partitioner) -> Self {
+        self.partitioner = change(self.partitioner);
+        self
+    }
+
+    /// How pixels are tied.
+    #[must_use]
+    pub fn affinity(mut self, affinity: impl Affinity + Send + Sync + 'static) -> Self {
+        self.affinity = Arc::new(affinity);
+        self
+    }
+
+    /// Decimations before the eigenproblem; fewer are made, and reported, when the image is too small for them.
+    #[must_use]
+    pub fn levels(mut self, levels: usize) -> Self {
+        self.levels = levels;
+        self
+    }
+
+    /// How hierarchical labels reach the pixels; by default [`Upsampling::Prolong`], in the released variant
+    /// [`Upsampling::Nearest`].
+    #[must_use]
+    pub fn upsampling(mut self, upsampling: Upsampling) -> Self {
+        self.upsampling = Some(upsampling);
+        self
+    }
+
+    /// Whether every part is split into its connected regions at the end; there may then be more than asked for.
+    #[must_use]
+    pub fn connected(mut self, connected: bool) -> Self {
+        self.connected = connected;
+        self
+    }
+
+    /// Cuts an image.
+    ///
+    /// # Errors
+    /// Parameters out of range, more parts than pixels, or an eigenproblem that could not be solved.
+    pub fn segment(&self, image: &Image) -> Result<Segmentation> {
+        self.segment_with(image, None, &mut Control::new())
+    }
+
+    /// Cuts the pixels of an image that `mask` marks `true`, with progress and a way to stop.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment`], and [`Error::ShapeMismatch`] for a mask that does not fit.
+    pub fn segment_with(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        control: &mut Control<'_>,
+    ) -> Result<Segmentation> {
+        parallel::inside(|| self.run(image, mask, control))
+    }
+
+    fn run(&self, image: &Image, mask: Option<&[bool]>, control: &mut Control<'_>) -> Result<Segmentation> {
+        self.on_scene(image, mask, control, |scene, control, mut watch| {
+            let mut cut = match self.partitioner.method {
+                Method::Multiway => self.multiway(scene, control, &mut watch)?,
+                Method::Hierarchical => self.hierarchical(scene, control, &mut watch)?,
+            };
+            if self.connected {
+                cut.labels = cut.labels.connected();
+            }
+            control.tell(Progress::Stage("costs"));
+            let report = self.report(scene, &cut, watch)?;
+            Ok(Segmentation { labels: cut.labels, report, nested: cut.nested })
+        })
+    }
+
+    /// Makes the graph of an image and its decimations, and hands them on.
+    fn on_scene<'c, R>(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        control: &mut Control<'c>,
+        next: impl FnOnce(&Scene<'_>, &mut Control<'c>, Stopwatch) -> Result<R>,
+    ) -> Result<R> {
+        let active = mask.map_or(image.n_pixels(), |m| m.iter().filter(|&&on| on).count());
+        self.partitioner.check(active)?;
+        let mut watch = Stopwatch::start();
+        control.tell(Progress::Stage("affinity"));
+        let graph = self.affinity.graph_masked(image, mask)?;
+        watch.lap("affinity");
+
+        control.tell(Progress::Stage("coarsen"));
+        let grid = Grid::new(image, mask);
+        let levels = grid.possible_levels(self.levels, self.partitioner.n_segments + 1);
+        let mut pyramid = Hierarchy::build(&graph, grid.height, grid.width, levels, 1)?;
+        if self.partitioner.variant == Variant::Released && self.partitioner.method == Method::Hierarchical {
+            pyramid = pyramid.without_self_loops();
+        }
+        let coarse = Coarse::new(&pyramid, grid.active_at(pyramid.n_levels()));
+        watch.lap("coarsen");
+        next(&Scene { graph: &graph, pyramid: &pyramid, coarse: &coarse, grid: &grid }, control, watch)
+    }
+
+    /// Embeds the coarse graph, takes the embedding to the pixels, rounds it there.
+    fn multiway(&self, scene: &Scene<'_>, control: &mut Control<'_>, watch: &mut Stopwatch) -> Result<Cut> {
+        control.tell(Progress::Stage("embedding"));
+        let n_active = scene.grid.pixels().len();
+        let cut = |labels: Labels, runs: Vec<Run>| -> Result<Cut> {
+            let is_complete = runs.iter().all(|r| r.trace.stop_reason != StopReason::Interrupted);
+            let labels = scene.grid.paint(labels.as_slice())?;
+            Ok(Cut { labels, nested: None, runs, is_complete })
+        };
+        if self.partitioner.n_segments == 1 || self.partitioner.n_segments == n_active {
+            return cut(self.partitioner.trivial(n_active), Vec::new());
+        }
+        let fit = self.partitioner.embed(scene.coarse.graph(), control)?;
+        watch.lap("embedding");
+        control.tell(Progress::Stage("upsample"));
+        let Some(fit) = fit else { return cut(self.partitioner.trivial(n_active), Vec::new()) };
+        let fine = scene.on_pixels(&fit.embedding)?;
+        watch.lap("upsample");
+        control.tell(Progress::Stage("rounding"));
+        let labels = self.partitioner.round(&fine, &scene.pixel_weights(&self.partitioner.balance)?)?;
+        watch.lap("rounding");
+        let run = Run { n_vertices: scene.coarse.graph().n_vertices(), first_vertex: 0, trace: fit.trace };
+        cut(labels, vec![run])
+    }
+
+    /// Splits the coarse graph part by part, then takes the leaves to the pixels.
+    fn hierarchical(
+        &self,
+        scene: &Scene<'_>,
+        control: &mut Control<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<Cut> {
+        let Scene { pyramid, coarse, grid, .. } = *scene;
+        let partition = self.partitioner.partition_with(coarse.graph(), control)?;
+        watch.lap("splitting");
+        control.tell(Progress::Stage("upsample"));
+        let default = match self.partitioner.variant {
+            Variant::Released => Upsampling::Nearest,
+            Variant::Published | Variant::Weighted => Upsampling::Prolong,
+        };
+        let leaves =
+            coarse.leaves_on_pixels(pyramid, grid, &partition.labels, self.upsampling.unwrap_or(default))?;
+        let labels = grid.map(&leaves)?;
+        watch.lap("upsample");
+        let Partition { labels: coarse_leaves, tree, runs, is_complete, .. } = partition;
+        let leaves = LabelMap::numbered(grid.height, grid.width, leaves, coarse_leaves.n_segments());
+        let nested = tree.map(|tree| Nested { tree, coarse_leaves, leaves });
+        Ok(Cut { labels, nested, runs, is_complete })
+    }
+
+    fn report(&self, scene: &Scene<'_>, cut: &Cut, mut watch: Stopwatch) -> Result<Report> {
+        let Scene { graph, pyramid, coarse, grid } = *scene;
+        let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| cut.labels.as_slice()[p as usize]).collect();
+        let labels = Labels::from_raw(&on_pixels);
+        let n_void = graph.n_vertices() - labels.len();
+        let active = (n_void > 0).then(|| graph.induced(grid.pixels()));
+        let graph = active.as_ref().unwrap_or(graph);
+        let Partitioner { balance, tau, .. } = &self.partitioner;
+        let (costs, part_costs) = Costs::with_terms(graph, &labels, balance, *tau)?;
+        let components = graph.components().n_segments();
+        watch.lap("costs");
+        Ok(Report {
+            n: labels.len(),
+            edges: graph.n_edges(),
+            components,
+            levels: pyramid.n_levels(),
+            coarse_n: coarse.graph().n_vertices(),
+            coarse_edges: coarse.graph().n_edges(),
+            stages: watch.into_stages(),
+            runs: cut.runs.clone(),
+            is_complete: cut.is_complete,
+            n_segments: cut.labels.n_segments(),
+            sizes: cut.labels.sizes(),
+            costs,
+            part_costs,
+        })
+    }
+}
+
+/// An image on its way: its graph, the decimations of it, the pixels that take part.
+struct Scene<'a> {
+    graph: &'a Graph,
+    pyramid: &'a Hierarchy<'a>,
+    coarse: &'a Coarse<'a>,
+    grid: &'a Grid<'a>,
+}
+
+impl Scene<'_> {
+    /// An embedding of the coarse graph, taken to the active pixels.
+    fn on_pixels(&self, embedding: &Embedding) -> Result<Embedding> {
+        let columns = embedding.n_components();
+        let fine = self.pyramid.prolong(&self.coarse.scatter(embedding.as_slice(), columns), columns)?;
+        Embedding::new(self.grid.pixels().len(), columns, self.grid.active_rows(fine, columns))
+    }
+
+    /// π of the active pixels.
+    fn pixel_weights(&self, balance: &Balance) -> Result<Vec<f64>> {
+        if *balance == Balance::Ratio {
+            return Ok(vec![1.0; self.grid.pixels().len()]);
+        }
+        let pi = balance.weights(self.graph)?;
+        Ok(self.grid.pixels().iter().map(|&p| pi[p as usize]).collect())
+    }
+}
+
+/// What either method hands back.
+struct Cut {
+    labels: LabelMap,
+    nested: Option<Nested>,
+    runs: Vec<Run>,
+    is_complete: bool,
+}
