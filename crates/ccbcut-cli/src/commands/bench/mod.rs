@@ -5,6 +5,7 @@ mod dataset;
 mod method;
 mod record;
 mod table;
+mod ucm;
 
 use anyhow::Result;
 
@@ -14,5 +15,6 @@ use crate::{args::Benchmark, exit::ExitStatus, output::Output};
 pub fn run(what: &Benchmark, output: &Output) -> Result<ExitStatus> {
     match what {
         Benchmark::Bsds(args) => bsds::run(args, output),
+        Benchmark::Ucm(args) => ucm::run(args, output),
     }
 }
