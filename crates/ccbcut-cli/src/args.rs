@@ -7,6 +7,7 @@
 mod bench;
 mod cut;
 mod evaluate;
+mod figures;
 mod graph;
 mod names;
 mod segment;
@@ -14,6 +15,7 @@ mod segment;
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
+pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
     Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
@@ -55,6 +57,8 @@ pub enum Verb {
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
     Bench(BenchArgs),
+    /// Draw the figures of the paper, as SVG
+    Figures(FiguresArgs),
     /// Make a page that shows what the knob does, on a drawn scene
     Demo(DemoArgs),
     /// Write man pages or shell completions
@@ -139,6 +143,7 @@ Examples:
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
+  ccbcut figures -o figures                    the figures of the paper, as SVG
 
 Exit status: 0 done; 1 done, but below what was asked (--strict); 2 usage, input or file error; 130 interrupted.";
 

@@ -230,7 +230,7 @@ fn job_of_files(input: &Path, args: &OutputArgs) -> Job {
 }
 
 /// The file name without its extension; `stdin` for `-`.
-fn stem_of(path: &Path) -> String {
+pub fn stem_of(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
     }

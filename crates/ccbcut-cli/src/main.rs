@@ -9,6 +9,7 @@ mod memory;
 mod output;
 mod paint;
 mod params;
+mod plot;
 mod read;
 mod report;
 mod summary;

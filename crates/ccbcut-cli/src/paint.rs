@@ -88,6 +88,11 @@ pub fn encode_png(width: usize, height: usize, rgb: &[u8]) -> Result<Vec<u8>> {
     ccbcut_io::encode_png(Path::new("picture.png"), height, width, rgb).context("making a picture")
 }
 
+/// RGB pixels as an address that holds the picture itself, for pages and figures.
+pub fn data_url(width: usize, height: usize, rgb: &[u8]) -> Result<String> {
+    Ok(format!("data:image/png;base64,{}", base64(&encode_png(width, height, rgb)?)))
+}
+
 /// The pixels of an image as 8-bit RGB; gray is repeated, further channels are left out.
 pub fn rgb_of(image: &Image) -> Vec<u8> {
     let to_byte = |v: f32| (255.0 * v.clamp(0.0, 1.0)).round() as u8;
@@ -101,6 +106,20 @@ pub fn color_of(pixel: &[f32]) -> [f32; 3] {
         [gray, ..] => [gray; 3],
         [] => [0.0; 3],
     }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let at = |k: usize| u32::from(chunk.get(k).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for k in 0..4 {
+            let digit = char::from(DIGITS[(bits >> (18 - 6 * k) & 63) as usize]);
+            text.push(if k > chunk.len() { '=' } else { digit });
+        }
+    }
+    text
 }
 
 fn check(rgb: &[u8], labels: &LabelMap) -> Result<()> {
@@ -185,6 +204,12 @@ mod tests {
         colors.sort_unstable();
         colors.dedup();
         assert_eq!(colors.len(), 28);
+    }
+
+    #[test]
+    fn base64_matches_the_examples_of_rfc_4648() {
+        let cases = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|s| base64(s.as_bytes()));
+        assert_eq!(cases, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
     }
 
     #[test]

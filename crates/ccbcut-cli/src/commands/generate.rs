@@ -71,7 +71,7 @@ mod tests {
     fn every_verb_has_a_page() {
         let pages = man_pages(Path::new("man")).unwrap();
         let names: Vec<String> = pages.iter().map(|(path, _)| path.display().to_string()).collect();
-        for verb in ["segment", "cluster", "embed", "cost", "demo", "generate"] {
+        for verb in ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"] {
             assert!(names.contains(&format!("man/ccbcut-{verb}.1")), "{names:?}");
         }
         let segment = pages.iter().find(|(path, _)| path.ends_with("ccbcut-segment.1")).unwrap();

@@ -3,9 +3,10 @@
 mod bench;
 mod cluster;
 mod cost;
-mod demo;
+pub mod demo;
 mod embed;
 mod evaluate;
+mod figures;
 mod generate;
 mod segment;
 
@@ -35,6 +36,7 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Cost(args) => cost::run(&args, output),
         Verb::Evaluate(args) => evaluate::run(&args, output),
         Verb::Bench(args) => bench::run(&args.what, output),
+        Verb::Figures(args) => figures::run(&args, output),
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Generate(args) => generate::run(&args.what, output),
     }

@@ -53,3 +53,11 @@ fn no_output_of_a_graph_appears_either() {
     fails_cleanly(&desk, "embed path.edges --tau 2 -o y.npy", "y.npy");
     fails_cleanly(&desk, "embed path.edges --tau 2 -o y.csv", "y.csv");
 }
+
+#[test]
+fn no_figure_appears_when_one_cannot_be_written() {
+    let desk = Desk::new();
+    fails_cleanly(&desk, "figures -o out/deep --only fig1,fig4", "out/deep/fig1-toy-graph.svg");
+    desk.run("figures -o out --only fig1,fig4").succeeded();
+    fails_cleanly(&desk, "figures -o out --only fig1,fig4 --force", "out/fig1-toy-graph.svg");
+}

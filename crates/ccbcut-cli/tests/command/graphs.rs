@@ -135,7 +135,7 @@ fn completions_and_man_pages_know_every_verb() {
     let desk = Desk::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = desk.run(&format!("generate completions {shell}")).succeeded().stdout;
-        for verb in ["segment", "cluster", "embed", "cost", "demo", "generate"] {
+        for verb in ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"] {
             assert!(script.contains(verb), "{shell}: {verb}");
         }
     }

@@ -5,6 +5,8 @@
 //! - `disk_full`: what happens when a file cannot be finished.
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `figures`: what `figures` draws, and that it appears together or not at all.
+//! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
@@ -15,8 +17,10 @@
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
 mod bad_input;
+mod bench_ucm;
 #[cfg(unix)]
 mod disk_full;
+mod figures;
 mod graphs;
 mod licences;
 mod memory;

@@ -7,7 +7,7 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 6] = ["segment", "cluster", "embed", "cost", "demo", "generate"];
+const VERBS: [&str; 7] = ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -24,7 +24,7 @@ fn short_help_fits_a_screen() {
 
 #[test]
 fn long_help_explains_with_examples() {
-    for verb in ["segment", "cluster", "embed", "cost", "generate"] {
+    for verb in ["segment", "cluster", "embed", "cost", "figures", "generate"] {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }
@@ -50,6 +50,8 @@ fn usage_errors_end_with_2_and_print_nothing_to_stdout() {
         &["segment", "a.png", "--no-pictures", "--overlay"],
         &["segment", "a.png", "b.png", "-o", "labels.png"],
         &["segment", "a.png", "--params", "no-such-file.json"],
+        &["figures", "--only", "fig9"],
+        &["figures", "a.png", "--only", "fig1"],
         &["-q", "-v", "demo"],
         &["cut"],
         &["generate", "completions", "cmd"],

@@ -147,6 +147,7 @@ fn every_test_that_the_map_of_the_paper_names_is_there() {
     let mut files = Vec::new();
     sources(&crate_root.join("src"), &mut files);
     sources(&crate_root.join("tests"), &mut files);
+    sources(&crate_root.join("../ccbcut-cli"), &mut files);
     let code: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     // Test names are sentences: what is in backquotes, in snake case and with three joints at least.
     let quoted = map.split('`').skip(1).step_by(2).map(|name| name.rsplit("::").next().unwrap());

@@ -8,11 +8,13 @@
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they measured")]
 
 mod architecture;
+mod benchmark;
 mod contours;
 mod decimation;
 mod invariants;

@@ -178,9 +178,13 @@ impl Summary {
         let _ = writeln!(out, "|---|{}---|---|---|---|---|---|", "---|".repeat(DYNAMIC.len()));
         for m in &self.methods {
             let _ = write!(out, "| {} |", display_name(&m.method));
-            m.volume_spread.iter().for_each(|s| drop(write!(out, " {s:.2} |")));
+            for spread in &m.volume_spread {
+                let _ = write!(out, " {spread:.2} |");
+            }
             let _ = write!(out, " {:.1} |", m.tiny_parts.last().copied().unwrap_or(0.0));
-            m.seconds.iter().for_each(|s| drop(write!(out, " {s:.1} |")));
+            for seconds in &m.seconds {
+                let _ = write!(out, " {seconds:.1} |");
+            }
             let _ = writeln!(out, " {} |", m.not_converged);
         }
     }

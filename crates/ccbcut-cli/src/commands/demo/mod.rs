@@ -1,7 +1,7 @@
 //! `ccbcut demo`: a page that shows what the knob does.
 
 mod page;
-mod scene;
+pub mod scene;
 
 use anyhow::{Context, Result, bail};
 use ccbcut::{

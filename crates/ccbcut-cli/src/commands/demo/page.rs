@@ -181,33 +181,13 @@ fn escape(text: &str) -> String {
 
 /// A picture of the scene's size as an address that holds the picture itself.
 fn picture(rgb: &[u8]) -> Result<String> {
-    Ok(format!("data:image/png;base64,{}", base64(&paint::encode_png(WIDTH, HEIGHT, rgb)?)))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let at = |k: usize| u32::from(chunk.get(k).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for k in 0..4 {
-            let digit = char::from(DIGITS[(bits >> (18 - 6 * k) & 63) as usize]);
-            text.push(if k > chunk.len() { '=' } else { digit });
-        }
-    }
-    text
+    paint::data_url(WIDTH, HEIGHT, rgb)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::commands::demo::scene;
-
-    #[test]
-    fn base64_matches_the_examples_of_rfc_4648() {
-        let cases = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|s| base64(s.as_bytes()));
-        assert_eq!(cases, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
 
     fn example() -> (Scene, [Cut; 2]) {
         let scene = scene::draw(0);
