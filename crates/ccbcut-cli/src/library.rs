@@ -86,9 +86,11 @@ pub fn segmenter(
         Kernel::Released => LabKernel::Released { beta: graph.beta },
     };
     let args::Affinity::Lab = graph.affinity;
+    let affinity =
+        LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)).smoothing(graph.smooth);
     let segmenter = Segmenter::new(partition.segments, embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
-        .affinity(LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)))
+        .affinity(affinity)
         .levels(graph.levels)
         .connected(connected);
     match graph.upsampling {

@@ -72,6 +72,17 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub beta: f64,
+    /// Blur colours by a Gaussian of this many pixels before they are compared
+    ///
+    /// Fine texture then no longer cuts a region to pieces. 0 compares the pixels as they are.
+    #[arg(
+        long,
+        value_name = "PIXELS",
+        default_value_t = 0.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub smooth: f64,
     /// Pixels up to this far apart are tied
     #[arg(
         long,

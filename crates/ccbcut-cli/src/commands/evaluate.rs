@@ -1,6 +1,9 @@
 //! `ccbcut evaluate`: score label maps against ground truths.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, ensure};
 use ccbcut::{
@@ -100,12 +103,10 @@ fn text(evaluation: &Evaluation, n_maps: usize) -> String {
     out.push_str("  truth   regions  covering      RI      VI\n");
     for (number, truth) in truths.iter().enumerate() {
         let RegionScore { covering, rand_index, variation } = truth.score;
-        let row = (number + 1, truth.n_segments);
-        out.push_str(&format!(
-            "  {:<5} {:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}\n",
-            row.0, row.1
-        ));
+        let (number, regions) = (number + 1, truth.n_segments);
+        // Writing into a String cannot fail.
+        let _ = writeln!(out, "  {number:<5} {regions:>9}    {covering:.4}  {rand_index:.4}  {variation:.4}");
     }
-    out.push_str(&format!("  mean               {covering:.4}  {pri:.4}  {vi:.4}\n"));
+    let _ = writeln!(out, "  mean               {covering:.4}  {pri:.4}  {vi:.4}");
     out
 }

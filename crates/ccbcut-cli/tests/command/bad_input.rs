@@ -211,6 +211,7 @@ fn parameters_out_of_range_are_named_with_what_is_accepted() {
         ("-k 0", "the number of parts is 0, but it must be at least 1"),
         ("-k 1729", "1729 parts were asked for, but there are only 1728 vertices"),
         ("--sigma 0", "sigma is 0, but it must be positive and finite"),
+        ("--min-share 0.7", "min_share is 0.7, but it must be between 0 and 0.5"),
         ("--sigma -1", "sigma is -1, but it must be positive and finite"),
         ("--sigma nan", "sigma is NaN, but it must be positive and finite"),
         ("--kernel released --beta -2", "beta is -2, but it must be"),

@@ -6,6 +6,7 @@ use crate::{
     image::{
         Image,
         color::{WhitePoint, to_lab},
+        smooth::smooth,
     },
     parallel, simd,
 };
@@ -81,18 +82,27 @@ impl LabKernel {
 pub struct LabAffinity {
     kernel: LabKernel,
     neighborhood: Neighborhood,
+    smoothing: f64,
 }
 
 impl LabAffinity {
     /// The affinity of a kernel, with the default neighbourhood of radius 10.
     pub fn new(kernel: LabKernel) -> Self {
-        Self { kernel, neighborhood: Neighborhood::default() }
+        Self { kernel, neighborhood: Neighborhood::default(), smoothing: 0.0 }
     }
 
     /// Which pixels are tied.
     #[must_use]
     pub fn neighborhood(mut self, neighborhood: Neighborhood) -> Self {
         self.neighborhood = neighborhood;
+        self
+    }
+
+    /// Blurs the colours before they are compared, by a Gaussian of this many pixels ([`smooth`]): fine texture then
+    /// no longer cuts a region to pieces. 0, the default, leaves them as they are.
+    #[must_use]
+    pub fn smoothing(mut self, pixels: f64) -> Self {
+        self.smoothing = pixels;
         self
     }
 }
@@ -106,15 +116,16 @@ impl Affinity for LabAffinity {
         self.kernel.validate()?;
         check_mask(image, mask)?;
         let offsets = self.neighborhood.offsets(image.height(), image.width())?;
+        let lab = |white| smooth(&to_lab(image, white)?, self.smoothing, mask);
         match self.kernel {
             LabKernel::Gaussian { sigma } => {
-                let colors = Colors::new(&to_lab(image, WhitePoint::D65)?, mask);
+                let colors = Colors::new(&lab(WhitePoint::D65)?, mask);
                 // Clamped, so that a tiny σ leaves 0 · ∞ out of it: equal colours stay tied by 1.
                 let rate = (1.0 / (sigma * sigma)).min(f64::from(f32::MAX)) as f32;
                 colors.graph(offsets, &GaussianWeight { rate })
             }
             LabKernel::Released { beta } => {
-                let colors = Colors::new(&coded(&to_lab(image, WhitePoint::D50)?)?, mask);
+                let colors = Colors::new(&coded(&lab(WhitePoint::D50)?)?, mask);
                 let farthest = colors.largest_squared_distance(&offsets).sqrt().max(RELEASED_FLOOR);
                 let rate = beta as f32 / farthest;
                 colors.graph(offsets, &ReleasedWeight { rate })

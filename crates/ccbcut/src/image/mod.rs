@@ -5,6 +5,8 @@
 
 pub mod color;
 
+pub mod smooth;
+
 use crate::error::{Error, Result};
 
 /// Pixels: height × width × channels, row-major, channels last.

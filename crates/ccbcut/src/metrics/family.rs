@@ -178,8 +178,8 @@ mod tests {
         assert!((score.covering_ois - (1.0 + 1.0 + third) / 3.0).abs() < 1e-15);
         assert_eq!(score.covering_best, 1.0);
         let agree = 0.2;
-        assert!((score.pri_ods - (1.0 + 0.5 * (agree + 1.0)) / 2.0).abs() < 1e-15);
-        assert!((score.vi_ois - (0.0 + 0.5 * 3.0_f64.log2()) / 2.0).abs() < 1e-15);
+        assert!((score.pri_ods - f64::midpoint(1.0, f64::midpoint(agree, 1.0))).abs() < 1e-15);
+        assert!((score.vi_ois - 0.25 * 3.0_f64.log2()).abs() < 1e-15);
         assert_eq!((first.len(), first.is_empty(), first.covering(0)), (2, false, 1.0));
     }
 
