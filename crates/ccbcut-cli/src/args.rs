@@ -12,7 +12,7 @@ mod graph;
 mod names;
 mod segment;
 
-pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split};
+pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
 pub use figures::{FigureName, FiguresArgs};

@@ -84,6 +84,7 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
         (args.regions.is_some(), "--regions"),
         (args.coco.is_some(), "--coco"),
         (args.geojson.is_some(), "--geojson"),
+        (args.ucm.is_some(), "--ucm"),
     ];
     if inputs.len() > 1 {
         if let Some((_, name)) = single.iter().find(|(given, _)| *given) {
@@ -93,6 +94,9 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
             let message = format!("`{}` is one file, but there are {} inputs", file.display(), inputs.len());
             return Err(Hinted::error(message, "name a folder with -o"));
         }
+    }
+    if let Some(path) = &args.ucm {
+        check_contour_file(path)?;
     }
     args.output.iter().filter(|path| !is_file(path)).try_for_each(|path| check_folder(path))?;
     let n_files = args.output.iter().filter(|path| is_file(path)).count();
@@ -105,7 +109,8 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
         .collect();
     check_distinct(&jobs)?;
     if !args.force {
-        let tables = [&args.regions, &args.coco, &args.geojson].into_iter().flatten().map(PathBuf::as_path);
+        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm];
+        let tables = tables.into_iter().flatten().map(PathBuf::as_path);
         if let Some(path) = jobs.iter().flat_map(Job::paths).chain(tables).find(|path| path.exists()) {
             return Err(exists(path));
         }
@@ -117,6 +122,16 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
         }
     }
     Ok(jobs)
+}
+
+/// Checks that a contour map can be written under a name.
+fn check_contour_file(path: &Path) -> Result<()> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if ["mat", "npy", "png"].contains(&ending.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{}` names no format of contour maps", path.display());
+    Err(Hinted::error(message, "contour maps are written as .mat, .npy or .png"))
 }
 
 /// Checks that a path which names no label file can be a folder.
@@ -280,6 +295,8 @@ mod tests {
             &["a.jpg", "b.jpg", "-o", "l.png"][..],
             &["a.jpg", "b.jpg", "--mask", "m.png"],
             &["a.jpg", "b.jpg", "--regions", "r.csv"],
+            &["a.jpg", "b.jpg", "--ucm", "u.mat"],
+            &["a.jpg", "--ucm", "u.tif"],
             &["a.jpg", "b.jpg", "-o", "one", "-o", "two"],
             &["a.jpg", "-o", "l.png", "-o", "folder"],
             &["x/a.jpg", "y/a.png", "-o", "out"],

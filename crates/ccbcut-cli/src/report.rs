@@ -91,7 +91,7 @@ pub struct Sweep {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputFile {
-    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `embedding`.
+    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding`.
     pub kind: &'static str,
     /// Where.
     pub path: PathBuf,

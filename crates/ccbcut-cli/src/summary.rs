@@ -154,6 +154,7 @@ fn about(kind: &str) -> &'static str {
         "regions" => "table of the parts",
         "coco" => "COCO annotations",
         "geojson" => "outlines",
+        "ucm" => "the hierarchy as a contour map",
         "embedding" => "the embedding, one row per vertex",
         _ => "",
     }

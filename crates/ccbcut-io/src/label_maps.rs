@@ -248,7 +248,7 @@ fn decode_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<LabelMap> {
 }
 
 fn decode_mat(path: &Path, bytes: &[u8], limits: Limits) -> Result<Vec<LabelMap>> {
-    let variables = mat::decode(path, bytes)?;
+    let variables = mat::decode(path, bytes, "a label map")?;
     let find = |name: &str| variables.iter().find(|(n, _)| n == name).map(|(_, value)| value);
     if let Some(Variable::Cell(cells)) = find("segs") {
         return cells.iter().map(|cell| from_matrix(path, cell, limits)).collect();
@@ -263,7 +263,8 @@ fn decode_mat(path: &Path, bytes: &[u8], limits: Limits) -> Result<Vec<LabelMap>
     Err(Error::missing(path, "cell named `segs` or `groundTruth`"))
 }
 
-fn from_matrix(path: &Path, matrix: &Variable, limits: Limits) -> Result<LabelMap> {
+/// A matrix of labels from 1, 0 being the void.
+pub(crate) fn from_matrix(path: &Path, matrix: &Variable, limits: Limits) -> Result<LabelMap> {
     let Variable::Numeric { shape, values } = matrix else {
         return Err(Error::malformed(path, Place::Whole, "expected a matrix of numbers as a segmentation"));
     };

@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | images | PNG, JPEG, TIFF, WebP, BMP, PNM, `.npy` | PNG |
 //! | label maps | PNG, TIFF, `.npy`, `.mat` (`segs`, BSDS `groundTruth`) | PNG, TIFF, `.npy`, `.mat`, COCO, GeoJSON, CSV |
+//! | contour maps | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
+//! | ground truth with boundaries | as label maps | |
 //! | graphs | `.npz`, `.mtx`, `.npy`, edge lists | `.npz`, `.mtx` |
 //! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv` |
 //!
@@ -31,6 +33,10 @@ mod jpeg;
 // Segmentations.
 
 mod label_maps;
+
+mod contour_maps;
+
+mod ground_truth;
 
 mod mat;
 
@@ -67,9 +73,11 @@ mod error;
 pub use crate::{
     atomic::{Outputs, Overwrite, write_whole},
     coco::{CocoCounts, Rle, encode_coco, write_coco},
+    contour_maps::{decode_ucm, encode_ucm, read_ucm, write_ucm},
     error::{Error, Place, Result},
     geojson::{encode_geojson, write_geojson},
     graphs::{decode_graph, encode_graph, read_graph, write_graph},
+    ground_truth::{Truth, decode_ground_truth, read_ground_truth},
     images::{Decoded, Limits, Mask, SourceInfo, decode_image, encode_png, read_image, read_mask, write_png},
     label_maps::{
         decode_label_maps, encode_label_map, encode_segs, read_label_map, read_label_maps, write_label_map,

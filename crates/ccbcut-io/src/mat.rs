@@ -32,9 +32,11 @@ const INT8: u32 = 1;
 const UINT16: u32 = 4;
 const INT32: u32 = 5;
 const UINT32: u32 = 6;
+const DOUBLE: u32 = 9;
 
 const CELL_CLASS: u8 = 1;
 const STRUCT_CLASS: u8 = 2;
+const DOUBLE_CLASS: u8 = 6;
 const UINT16_CLASS: u8 = 11;
 const UINT32_CLASS: u8 = 13;
 
@@ -60,18 +62,18 @@ impl Variable {
     }
 }
 
-/// Reads the variables of a file held in memory: names and values.
-pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Variable)>> {
+/// Reads the variables of a file held in memory: names and values. `what` is looked for in it, for messages.
+pub(crate) fn decode(path: &Path, bytes: &[u8], what: &'static str) -> Result<Vec<(String, Variable)>> {
     let mut cursor = Cursor::new(path, bytes);
     if bytes.starts_with(b"MATLAB 7.3") || bytes.starts_with(b"\x89HDF") {
-        return Err(Error::unsupported(path, "a label map", "a MATLAB file of version 7.3", ACCEPTED));
+        return Err(Error::unsupported(path, what, "a MATLAB file of version 7.3", ACCEPTED));
     }
     cursor.take(124)?;
     let version = cursor.u16()?;
     match cursor.take(2)? {
         b"IM" => {}
         b"MI" => cursor.set_big_endian(true),
-        _ => return Err(Error::unsupported(path, "a label map", "not a MATLAB file", ACCEPTED)),
+        _ => return Err(Error::unsupported(path, what, "not a MATLAB file", ACCEPTED)),
     }
     let version = if cursor.is_big_endian() { version.swap_bytes() } else { version };
     if version != 0x100 {
@@ -259,13 +261,34 @@ pub(crate) fn encode_cell(name: &str, matrices: &[UnsignedMatrix]) -> Option<Vec
         }
         append_element(&mut cell, MATRIX, &body)?;
     }
+    file(&cell)
+}
+
+/// A file with one variable: a matrix of 64-bit floats, in MATLAB's order.
+///
+/// `None` when a size does not fit in the format's 32-bit lengths.
+pub(crate) fn encode_doubles(
+    name: &str,
+    height: usize,
+    width: usize,
+    values: impl Iterator<Item = f64>,
+) -> Option<Vec<u8>> {
+    let mut body = array_head(DOUBLE_CLASS, height, width, name)?;
+    let data: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
+    debug_assert_eq!(data.len(), height * width * 8);
+    append_element(&mut body, DOUBLE, &data)?;
+    file(&body)
+}
+
+/// The header and one deflated variable.
+fn file(matrix: &[u8]) -> Option<Vec<u8>> {
     let mut variable = Vec::new();
-    append_element(&mut variable, MATRIX, &cell)?;
+    append_element(&mut variable, MATRIX, matrix)?;
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(&variable).ok()?;
     let packed = encoder.finish().ok()?;
 
-    // The header's text has no date, so that the same labels give the same bytes.
+    // The header's text has no date, so that the same numbers give the same bytes.
     let mut out = b"MATLAB 5.0 MAT-file, written by ccbcut".to_vec();
     out.resize(116, b' ');
     out.resize(124, 0);
@@ -306,19 +329,28 @@ mod tests {
             UnsignedMatrix { height: 1, width: 1, values: vec![65536] },
         ];
         let bytes = encode_cell("segs", &matrices).unwrap();
-        let variables = decode(Path::new("x.mat"), &bytes).unwrap();
+        let variables = decode(Path::new("x.mat"), &bytes, "x").unwrap();
         let first = Variable::Numeric { shape: vec![2, 3], values: vec![1.0, 2.0, 3.0, 0.0, 5.0, 65535.0] };
         let second = Variable::Numeric { shape: vec![1, 1], values: vec![65536.0] };
         assert_eq!(variables, [("segs".to_owned(), Variable::Cell(vec![first, second]))]);
     }
 
     #[test]
+    fn doubles_survive_a_round_trip() {
+        let values = vec![0.5, -0.0, f64::MIN_POSITIVE, 1e300, 0.1, 7.0];
+        let bytes = encode_doubles("ucm2", 3, 2, values.iter().copied()).unwrap();
+        let variables = decode(Path::new("x.mat"), &bytes, "x").unwrap();
+        assert_eq!(variables, [("ucm2".to_owned(), Variable::Numeric { shape: vec![3, 2], values })]);
+        assert_eq!(encode_doubles("a", 1 << 40, 0, std::iter::empty()), None);
+    }
+
+    #[test]
     fn other_files_are_refused() {
         let path = Path::new("x.mat");
-        assert!(matches!(decode(path, b"short"), Err(Error::Malformed { .. })));
-        assert!(matches!(decode(path, &[b' '; 200]), Err(Error::Unsupported { .. })));
+        assert!(matches!(decode(path, b"short", "x"), Err(Error::Malformed { .. })));
+        assert!(matches!(decode(path, &[b' '; 200], "x"), Err(Error::Unsupported { .. })));
         let mut hdf = b"MATLAB 7.3 MAT-file".to_vec();
         hdf.resize(200, 0);
-        assert!(decode(path, &hdf).unwrap_err().to_string().contains("version 7.3"));
+        assert!(decode(path, &hdf, "x").unwrap_err().to_string().contains("version 7.3"));
     }
 }

@@ -59,6 +59,9 @@ pub mod embedding;
 // ROOM 5: embedding → labels.
 pub mod partition;
 
+// Nested label maps as one contour map.
+pub mod ucm;
+
 // ROOM 6: labels × truth → numbers.
 pub mod metrics;
 
@@ -92,6 +95,7 @@ pub use crate::{
     labels::{LabelMap, Labels},
     report::Report,
     segment::{Segmentation, Segmenter, Upsampling},
+    ucm::Ucm,
 };
 
 /// The README's Rust example, tested.

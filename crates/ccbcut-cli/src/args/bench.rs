@@ -19,6 +19,8 @@ pub struct BenchArgs {
 pub enum Benchmark {
     /// Cut the images of BSDS500 by several methods and score them as the paper does
     Bsds(BsdsArgs),
+    /// Score the hierarchies or label maps of any system on BSDS500
+    Ucm(UcmArgs),
 }
 
 /// A part of the data set.
@@ -88,6 +90,44 @@ pub struct BsdsArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+/// Score the hierarchies or label maps of any system on BSDS500.
+///
+/// The folder has one file per image, by the name of its ground truth: a contour map on the doubled grid (`ucm2` in a
+/// .mat file, .npy or .png), cut at the thresholds 0.01, 0.02, …, 0.99; or label maps (.mat with `segs`, .npy, .png,
+/// .tif), where the place in the list is the parameter. Prints covering, PRI and VI with one parameter for all images
+/// (ODS) and the best for each (OIS).
+#[derive(Debug, Args)]
+#[command(after_long_help = UCM_EXAMPLES)]
+pub struct UcmArgs {
+    /// Folder with one file per image
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub pred: PathBuf,
+    /// Folder with groundTruth/SPLIT/*.mat
+    #[arg(long, value_name = "DIR", env = "BSDS500_DIR", value_hint = ValueHint::DirPath)]
+    pub data: PathBuf,
+    /// Which images
+    #[arg(long, value_enum, default_value = "val", value_name = "SPLIT")]
+    pub split: Split,
+    /// Also match boundaries pixel by pixel: F, and average precision; takes minutes
+    #[arg(long)]
+    pub boundaries: bool,
+    /// How far apart matched boundary pixels may be, in image diagonals
+    #[arg(long, value_name = "SHARE", default_value_t = ccbcut::metrics::MAX_DISTANCE)]
+    pub max_distance: f64,
+    /// Threads to use, 0 for all; changes the time, never the result
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the scores as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const UCM_EXAMPLES: &str = "\
+Examples:
+  ccbcut bench ucm --pred ucm2/val --data BSDS500 --split val
+  ccbcut bench ucm --pred ucm2/val --data BSDS500 --boundaries --json > scores.json
+  ccbcut bench ucm --pred segs/test --data BSDS500 --split test";
 
 const BSDS_EXAMPLES: &str = "\
 Examples:

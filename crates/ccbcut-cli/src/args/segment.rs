@@ -163,6 +163,14 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
     pub geojson: Option<PathBuf>,
+    /// The hierarchy as a contour map (.mat .npy .png); hierarchical, single input
+    ///
+    /// The map has (2 × height + 1) × (2 × width + 1) values. The regions at threshold 1 - i/k, where k is the number of
+    /// segments, are the connected regions of the cut into i segments. A `.mat` file has the variable `ucm2` that the
+    /// BSDS tools read; a PNG has 16 bits, 65535 for 1.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub ucm: Option<PathBuf>,
     /// Take the parameters of an earlier run from its JSON report; options given here win
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]

@@ -4,7 +4,7 @@ use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use ccbcut::{
-    Control, Image, LabelMap,
+    Control, Image, LabelMap, Ucm,
     affinity::Neighborhood,
     memory::{ImageRun, Prediction, of_image},
     partition::Tree,
@@ -12,13 +12,13 @@ use ccbcut::{
 };
 use ccbcut_io::{
     CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
-    encode_regions_csv, read_mask,
+    encode_regions_csv, encode_ucm, read_mask,
 };
 use rayon::prelude::*;
 
 use crate::{
     args::{ImageGraphArgs, Method, SegmentArgs},
-    exit::ExitStatus,
+    exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
     output::{Output, Progress},
@@ -36,6 +36,10 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
         Method::Hierarchical => args.partition.segments,
         Method::Multiway => 0,
     };
+    if args.partition.method == Method::Multiway && args.output.ucm.is_some() {
+        let message = "--ucm writes the hierarchy of a cut, and a multiway cut has none";
+        return Err(Hinted::error(message.to_owned(), "use --method hierarchical"));
+    }
     let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
@@ -150,6 +154,8 @@ struct Segmented {
     labels: LabelMap,
     /// With `--all-k`: the label maps of 2, 3, … parts on the way, by their number before `--connected`.
     smaller: Vec<(usize, LabelMap)>,
+    /// With `--ucm`: the hierarchy as a contour map.
+    ucm: Option<Ucm>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
@@ -170,6 +176,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
             smaller.push((k, if args.output.connected { map.connected() } else { map }));
         }
     }
+    let ucm = if args.output.ucm.is_some() { cut.ucm() } else { None };
     let report = &cut.report;
     let total: f64 = report.part_costs.iter().sum();
     let share = |cost: &f64| if total > 0.0 { cost / total } else { 0.0 };
@@ -182,7 +189,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         costs: Some(report.costs),
     };
     let cost_shares = report.part_costs.iter().map(share).collect();
-    Ok(Segmented { labels: cut.labels, smaller, cost_shares, outcome })
+    Ok(Segmented { labels: cut.labels, smaller, ucm, cost_shares, outcome })
 }
 
 /// What the run will need.
@@ -255,6 +262,9 @@ fn contents<'a>(
         };
         add("geojson", path, Box::new(make));
     }
+    if let (Some(path), Some(ucm)) = (&args.output.ucm, &segmented.ucm) {
+        add("ucm", path, Box::new(|path| Ok(encode_ucm(path, ucm)?)));
+    }
     let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
     let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
     Ok((files, outputs))
@@ -314,7 +324,8 @@ mod tests {
             costs: None,
         };
         let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
-        let segmented = Segmented { labels, smaller: Vec::new(), cost_shares: vec![0.75, 0.25], outcome };
+        let segmented =
+            Segmented { labels, smaller: Vec::new(), ucm: None, cost_shares: vec![0.75, 0.25], outcome };
         let rows = region_rows(&image, &segmented);
         assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
         assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));

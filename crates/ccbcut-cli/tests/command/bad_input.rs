@@ -229,7 +229,8 @@ fn parameters_out_of_range_are_named_with_what_is_accepted() {
 fn outputs_that_are_there_stay_as_they_are() {
     let desk = Desk::with_scene();
     desk.write("g.edges", EDGES);
-    for name in ["a-overlay.png", "labels.npy", "parts.csv", "y.npy", "t.csv", "c.json", "o.geojson"] {
+    for name in ["a-overlay.png", "labels.npy", "parts.csv", "y.npy", "t.csv", "c.json", "o.geojson", "u.mat"]
+    {
         desk.write(name, "mine");
     }
     for (line, name) in [
@@ -238,6 +239,7 @@ fn outputs_that_are_there_stay_as_they_are() {
         ("segment a.png -k 3 -o l1.png --regions t.csv", "t.csv"),
         ("segment a.png -k 3 -o l2.png --coco c.json", "c.json"),
         ("segment a.png -k 3 -o l3.png --geojson o.geojson", "o.geojson"),
+        ("segment a.png -k 3 -o l4.png --ucm u.mat", "u.mat"),
         ("cluster g.edges -k 2 -o parts.csv", "parts.csv"),
         ("embed g.edges -o y.npy", "y.npy"),
     ] {

@@ -319,6 +319,12 @@ fn label_maps_are_scored_against_every_ground_truth() {
     let text = desk.run(&format!("evaluate three.png --truth {truth}")).succeeded().stdout;
     assert!(text.starts_with("three.png: 3 segments\n"), "{text}");
     assert!(text.contains("1.0000  1.0000  0.0000") && text.contains("mean"), "{text}");
+    assert!(!text.contains("boundaries"), "{text}");
+    let own = &desk.run("evaluate three.png --truth three.png --boundaries --json").succeeded().report()["boundaries"];
+    assert_eq!([&own["precision"], &own["recall"], &own["f"]], [1.0, 1.0, 1.0]);
+    let text = desk.run(&format!("evaluate three.png --truth {truth} --boundaries")).succeeded().stdout;
+    // The first person drew one line less than there is, the last one more.
+    assert!(text.contains("boundaries: precision 1.0000, recall 0.") && !text.contains("F 1.0000"), "{text}");
     let text = desk.run(&format!("evaluate {truth} --truth three.png")).succeeded().stdout;
     assert!(
         text.contains("a.mat (map 1): 2 segments") && text.contains("a.mat (map 3): 4 segments"),

@@ -6,6 +6,7 @@
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `segment`: what `segment` writes, and that it says the same every time.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
+//! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
 //! - `bench`: `bench bsds` on a small data set, and `evaluate`.
@@ -18,6 +19,7 @@
 
 mod bad_input;
 mod bench;
+mod bench_ucm;
 #[cfg(unix)]
 mod disk_full;
 mod figures;

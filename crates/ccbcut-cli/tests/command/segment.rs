@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ccbcut::LabelMap;
-use ccbcut_io::{Limits, Rle, read_image};
+use ccbcut::{LabelMap, Ucm};
+use ccbcut_io::{Limits, Rle, read_image, read_ucm};
 use serde_json::Value;
 
 use crate::support::{Desk, HEIGHT, WIDTH, end, is_connected};
@@ -304,4 +304,27 @@ fn colours_come_when_asked_for_and_not_into_pipes() {
     assert!(ended.stdout.contains('\x1b'));
     let plain = desk.run(&format!("--color never {line}")).stdout;
     assert!(plain.contains("6 parts"), "the words alone say it: {plain}");
+}
+
+#[test]
+fn the_hierarchy_is_written_as_a_contour_map() {
+    let desk = Desk::with_scene();
+    for name in ["u.mat", "u.npy", "u.png"] {
+        let line = format!("segment a.png -k 6 -o l.png --all-k --ucm {name} --json --force");
+        let report = desk.run(&line).succeeded().report();
+        let outputs = report["outputs"].as_array().unwrap();
+        assert!(outputs.iter().any(|o| o["kind"] == "ucm" && o["path"] == name), "{outputs:?}");
+        let ucm = read_ucm(&desk.path(name), Limits::default()).unwrap();
+        assert_eq!((ucm.height(), ucm.width()), (HEIGHT, WIDTH));
+        for k in 2..6 {
+            let expected = desk.labels(&format!("l-k{k}.png")).connected();
+            assert_eq!(ucm.regions(Ucm::threshold_for(k, 6)), expected, "{name}, {k} parts");
+        }
+        assert_eq!(ucm.regions(0.0), desk.labels("l.png").connected(), "{name}");
+    }
+    let ended = desk.run("segment a.png -k 3 --method multiway -o m.png --ucm v.mat");
+    assert_eq!(ended.status, 2);
+    assert!(ended.stderr.contains("a multiway cut has none"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: use --method hierarchical"), "{}", ended.stderr);
+    assert!(!desk.path("m.png").exists() && !desk.path("v.mat").exists());
 }

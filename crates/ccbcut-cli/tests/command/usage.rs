@@ -31,7 +31,7 @@ fn long_help_explains_with_examples() {
     let segment = ccbcut(&["segment", "--help"]).stdout;
     let options = "segments tau balance affinity kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
-        format overlay mean-color boundaries all-k connected regions coco geojson params json force strict quiet verbose \
+        format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
         no-progress color";
     for option in options.split_whitespace() {
         assert!(segment.contains(&format!("--{option}")), "{option}");

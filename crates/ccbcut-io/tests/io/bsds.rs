@@ -1,6 +1,11 @@
-use std::{env, fs, path::PathBuf};
+use std::{
+    env, fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
-use ccbcut_io::{Limits, read_image, read_label_maps};
+use ccbcut::metrics::BoundaryMap;
+use ccbcut_io::{Limits, read_ground_truth, read_image, read_label_maps, read_ucm};
 
 /// The folder with `images` and `groundTruth`, when the environment names one.
 fn folder(test: &str) -> Option<PathBuf> {
@@ -45,4 +50,51 @@ fn pictures_and_segmentations_have_the_same_size() {
             assert_eq!((map.height(), map.width()), (image.height(), image.width()));
         }
     }
+}
+
+#[test]
+fn boundaries_of_the_segmentations_are_those_in_the_files() {
+    let Some(folder) = folder("boundaries_of_the_segmentations_are_those_in_the_files") else { return };
+    let (mut equal, mut n_pixels, mut n_differ) = (0, 0, 0);
+    for name in ["100075", "100080", "100098", "103041", "104022", "105019"] {
+        let path = folder.join("groundTruth/train").join(name).with_extension("mat");
+        for truth in read_ground_truth(&path, Limits::default()).unwrap() {
+            let ours = BoundaryMap::of_labels(&truth.segmentation);
+            equal += usize::from(ours == truth.boundaries);
+            n_pixels += truth.boundaries.n_pixels();
+            let both = ours.as_slice().iter().zip(truth.boundaries.as_slice());
+            n_differ += both.filter(|(a, b)| a != b).count();
+        }
+    }
+    assert_eq!((equal, n_differ), (35, 0), "of {n_pixels} pixels");
+}
+
+#[test]
+fn the_contour_maps_of_the_validation_set_are_read() {
+    let Some(folder) = folder("the_contour_maps_of_the_validation_set_are_read") else { return };
+    let Ok(entries) = fs::read_dir(folder.join("ucm2/val")) else {
+        println!("skipped: the_contour_maps_of_the_validation_set_are_read (no ucm2/val in BSDS500_DIR)");
+        return;
+    };
+    let mut fastest = Duration::MAX;
+    let thresholds: Vec<f32> = (1..100).map(|t| (f64::from(t) / 100.0) as f32).collect();
+    for path in entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "mat")) {
+        let ucm = read_ucm(&path, Limits::default()).unwrap();
+        assert!([(321, 481), (481, 321)].contains(&(ucm.height(), ucm.width())), "{}", path.display());
+        let start = Instant::now();
+        let family = ucm.family(&thresholds).unwrap();
+        fastest = fastest.min(start.elapsed());
+        let counts: Vec<usize> = (0..99).map(|t| family.n_segments(t)).collect();
+        assert!(counts[0] > 100 && counts.is_sorted_by(|a, b| a >= b), "{}: {counts:?}", path.display());
+        assert_eq!(family.labels(9).unwrap(), ucm.regions(thresholds[9]), "{}", path.display());
+        // Components of `ucm2 <= t` as `scipy.ndimage.label` counts them, with eight neighbours.
+        let expected = match path.file_stem().and_then(|s| s.to_str()) {
+            Some("101085") => [286, 75, 21],
+            Some("101087") => [226, 84, 17],
+            Some("102061") => [272, 84, 6],
+            _ => continue,
+        };
+        assert_eq!([4, 9, 29].map(|t| counts[t]), expected, "{}", path.display());
+    }
+    println!("99 thresholds take {fastest:?}");
 }

@@ -4,8 +4,8 @@ use std::{
 };
 
 use ccbcut_io::{
-    Limits, decode_graph, decode_image, decode_label_maps, decode_labels_vector, decode_npy, decode_npz,
-    read_graph, read_image, read_label_maps,
+    Limits, decode_graph, decode_ground_truth, decode_image, decode_label_maps, decode_labels_vector,
+    decode_npy, decode_npz, decode_ucm, read_graph, read_image, read_label_maps,
 };
 
 use crate::fixture;
@@ -29,6 +29,8 @@ fn read_by_all(path: &Path, bytes: &[u8]) {
     let _ = decode_label_maps(path, bytes, LIMITS);
     let _ = decode_labels_vector(path, bytes);
     let _ = decode_npz(path, bytes);
+    let _ = decode_ucm(path, bytes, LIMITS);
+    let _ = decode_ground_truth(path, bytes, LIMITS);
 }
 
 #[test]

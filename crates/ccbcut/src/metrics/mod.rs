@@ -12,7 +12,8 @@
 //!
 //! with n_uv the pixels of segment u and true region v, a_u and b_v the sizes of both, N all pixels.
 //! [`protocol`] averages them over runs and images as the paper does, [`family`] over thresholds or numbers of parts
-//! as the benchmark does (ODS, OIS, Best). [`spread`] is the paper's measure of how unequal the parts are.
+//! as the benchmark does (ODS, OIS, Best). [`BoundaryCounts`] compares boundaries rather than regions. [`spread()`] is
+//! the paper's measure of how unequal the parts are.
 //!
 //! ```
 //! use ccbcut::{LabelMap, metrics::Contingency};
@@ -24,13 +25,20 @@
 //! # Ok::<(), ccbcut::Error>(())
 //! ```
 
+mod boundary;
+
 mod contingency;
 
 pub mod family;
+
+mod matching;
 
 pub mod protocol;
 
 mod spread;
 
+pub use boundary::{
+    BoundaryCounts, BoundaryMap, BoundaryScore, MAX_DISTANCE, Match, match_boundaries, pool_boundaries,
+};
 pub use contingency::{Contingency, RegionScore};
 pub use spread::spread;

@@ -20,6 +20,7 @@ use crate::{
     parallel,
     partition::Tree,
     report::{Report, Stopwatch},
+    ucm::Ucm,
 };
 pub use family::{Family, Member};
 use grid::{Coarse, Grid};
@@ -108,6 +109,12 @@ impl Segmentation {
     pub fn tree(&self) -> Option<&Tree> {
         self.nested.as_ref().map(|nested| &nested.tree)
     }
+
+    /// The contour map of the tree, whose threshold [`Ucm::threshold_for`] k has the connected regions of
+    /// [`Segmentation::labels_for`] k; `None` for a multiway cut, which has no tree.
+    pub fn ucm(&self) -> Option<Ucm> {
+        self.nested.as_ref().and_then(Nested::ucm)
+    }
 }
 
 /// The splits of a hierarchical run, on the coarse graph and on the pixels.
@@ -130,6 +137,15 @@ impl Nested {
         let on_pixel = |&leaf: &u32| part_of_leaf.get(leaf as usize).copied().unwrap_or(LabelMap::VOID);
         let raw: Vec<u32> = self.leaves.as_slice().iter().map(on_pixel).collect();
         LabelMap::new(self.leaves.height(), self.leaves.width(), &raw)
+    }
+
+    fn ucm(&self) -> Option<Ucm> {
+        let mut node_of_leaf = vec![0; self.tree.n_leaves()];
+        for (node, _) in self.tree.nodes().iter().enumerate().filter(|(_, node)| node.children().is_none()) {
+            let &vertex = self.tree.members(node).ok()?.first()?;
+            node_of_leaf[self.coarse_leaves.as_slice()[vertex as usize] as usize] = node;
+        }
+        Ucm::from_tree(&self.leaves, &self.tree, &node_of_leaf).ok()
     }
 }
 

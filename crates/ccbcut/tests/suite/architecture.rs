@@ -3,13 +3,14 @@
 use std::{fs, path::Path};
 
 /// The walk through the house; each room may use those before it.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 12] = [
     "image",
     "affinity",
     "coarsen",
     "embedding",
     "memory",
     "partition",
+    "ucm",
     "metrics",
     "control",
     "cluster",

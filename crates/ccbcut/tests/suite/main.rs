@@ -6,6 +6,7 @@
 //! - `solver`: the eigensolver against double-double arithmetic and closed forms.
 //! - `invariants`: what holds for every input.
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
+//! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
@@ -14,6 +15,7 @@
 
 mod architecture;
 mod benchmark;
+mod contours;
 mod decimation;
 mod invariants;
 mod oracle;

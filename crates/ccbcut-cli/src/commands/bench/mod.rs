@@ -9,6 +9,7 @@ mod page;
 mod pictures;
 mod record;
 mod table;
+mod ucm;
 
 use anyhow::Result;
 
@@ -18,5 +19,6 @@ use crate::{args::Benchmark, exit::ExitStatus, output::Output};
 pub fn run(what: &Benchmark, output: &Output) -> Result<ExitStatus> {
     match what {
         Benchmark::Bsds(args) => bsds::run(args, output),
+        Benchmark::Ucm(args) => ucm::run(args, output),
     }
 }

@@ -57,6 +57,16 @@ impl CutRun {
 }
 
 impl Record {
+    /// Pixels of the image.
+    pub fn n_pixels(&self) -> u64 {
+        self.runs.first().map_or(0, |run| run.sizes.iter().sum::<usize>() as u64)
+    }
+
+    /// The scores with so many parts, one per ground truth.
+    pub fn truth_scores_at(&self, k: usize) -> Option<Vec<RegionScore>> {
+        self.runs.iter().find(|run| run.k == k).map(CutRun::region_scores)
+    }
+
     /// The scores at one number of parts: means over the ground truths.
     pub fn scores_at(&self, k: usize) -> Option<RegionScore> {
         self.runs.iter().find(|run| run.k == k).map(|run| RegionScore::mean(&run.region_scores()))

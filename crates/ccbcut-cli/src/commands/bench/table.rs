@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, ensure};
 use ccbcut::metrics::{
     RegionScore,
+    family::{FamilyScore, ImageFamily, pool},
     protocol::{DYNAMIC, Protocol},
 };
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub struct MethodSummary {
     /// The same images by the τ = 2 method of the same kind: differences of scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Paired>,
+    /// The benchmark's own summary over k = 1 … 25 (hierarchical methods, which have every k).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_k: Option<FamilyScore>,
     /// Scores for 5, 10, … parts: means over ground truths and images.
     pub scores_by_k: Vec<RegionScore>,
     /// std/mean of the parts' volumes for 5, 10, … parts: means over images.
@@ -158,6 +162,7 @@ impl Summary {
             out.push('\n');
         }
         self.paired_table(&mut out);
+        self.family_table(&mut out);
         self.time_table(&mut out);
         out
     }
@@ -182,6 +187,27 @@ impl Summary {
                 for (mean, error) in [p.fixed[i], p.dynamic[i]] {
                     let _ = write!(out, " {mean:+.3} ± {error:.3} |");
                 }
+            }
+            out.push('\n');
+        }
+    }
+
+    fn family_table(&self, out: &mut String) {
+        if self.methods.iter().all(|m| m.over_k.is_none()) {
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "\nThe benchmark's own summary over k = 1 … 25: one k for all images (ODS, at which k), the best k for each (OIS).\n"
+        );
+        let _ = writeln!(out, "| method | covering ODS | OIS | PRI ODS | OIS | VI ODS | OIS |");
+        let _ = writeln!(out, "|---|---|---|---|---|---|---|");
+        for m in &self.methods {
+            let Some(f) = &m.over_k else { continue };
+            let _ = write!(out, "| {} |", display_name(&m.method));
+            let pairs = [(f.covering_ods, f.covering_ois), (f.pri_ods, f.pri_ois), (f.vi_ods, f.vi_ois)];
+            for (i, (ods, ois)) in pairs.into_iter().enumerate() {
+                let _ = write!(out, " {ods:.3} (k = {}) | {ois:.3} |", f.at[i] + 1);
             }
             out.push('\n');
         }
@@ -230,6 +256,7 @@ impl MethodSummary {
             scores: Protocol::mean(&protocols),
             published: published(method),
             against,
+            over_k: over_k(records)?,
             scores_by_k: DYNAMIC.iter().map(|&k| mean_scores(records, k)).collect(),
             volume_spread: DYNAMIC.iter().map(|&k| mean_at(k, |run| run.volume_spread)).collect(),
             tiny_parts: DYNAMIC.iter().map(|&k| mean_at(k, tiny)).collect(),
@@ -243,6 +270,19 @@ impl MethodSummary {
 /// The mean over images of the scores at one number of parts, each the mean over its ground truths.
 fn mean_scores(records: &[&Record], k: usize) -> RegionScore {
     RegionScore::mean(&records.iter().filter_map(|record| record.scores_at(k)).collect::<Vec<_>>())
+}
+
+/// ODS and OIS over k = 1 … 25, where every image has them all.
+fn over_k(records: &[&Record]) -> Result<Option<FamilyScore>> {
+    const LAST: usize = 25;
+    let mut images = Vec::new();
+    for record in records {
+        let Some(scores) = (1..=LAST).map(|k| record.truth_scores_at(k)).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        images.push(ImageFamily::from_scores(&scores, record.n_pixels())?);
+    }
+    Ok(Some(pool(&images)?))
 }
 
 /// Whether `other` is what `method` is compared with: the τ = 2 cost of the same balance, cut the same way.
