@@ -10,7 +10,13 @@ use crate::{
     report,
 };
 
-const NAMES: &str = "names are ncut-m, ncut-h, rcut-h, ccn1-m, ccn1.25-h, ccr1.5-m, …";
+const NAMES: &str = "names are ncut-m, ncut-h, rcut-h, ccn1-m, ccn1.25-h, ccr1.5-m, …, and default";
+
+/// The name of what `ccbcut segment` does when nothing is asked of it.
+const DEFAULT: &str = "default";
+
+/// How the paper's methods compare pixels, unless something else is set; whatever the defaults of `segment` are.
+const PAPER: [&str; 3] = ["sigma=5", "smooth=0", "min-share=0"];
 
 /// A method of a benchmark.
 #[derive(Debug)]
@@ -32,10 +38,13 @@ impl Method {
     /// Reads `ccn1.25-h:sigma=7`; `set` are options for all methods, in the form `sigma=7`.
     pub fn parse(text: &str, affinity: Affinity, set: &[String]) -> Result<Self> {
         let mut pieces = text.split(':');
-        let (tau, balance, way) = cost_and_way(pieces.next().unwrap_or(""))
-            .ok_or_else(|| Hinted::error(format!("`{text}` is not the name of a method"), NAMES))?;
-        let own: Vec<&str> = pieces.collect();
-        let options = own.iter().copied().chain(set.iter().map(String::as_str));
+        let name = pieces.next().unwrap_or("");
+        let named = cost_and_way(name);
+        if named.is_none() && name != DEFAULT {
+            return Err(Hinted::error(format!("`{text}` is not the name of a method"), NAMES));
+        }
+        let baseline: &[&str] = if named.is_some() { &PAPER } else { &[] };
+        let options = pieces.chain(set.iter().map(String::as_str)).chain(baseline.iter().copied());
         let mut seen: Vec<&str> = Vec::new();
         let mut words = vec!["segment".to_owned(), "-".to_owned()];
         for option in options {
@@ -58,9 +67,11 @@ impl Method {
             Hinted::error(message, "they are those of `ccbcut segment --help`, as option=value")
         })?;
         let mut args = Line::from_arg_matches(&matches)?.segment;
-        args.embedding.tau = tau;
-        args.embedding.balance = balance;
-        args.partition.method = way;
+        if let Some((tau, balance, way)) = named {
+            args.embedding.tau = tau;
+            args.embedding.balance = balance;
+            args.partition.method = way;
+        }
         args.graph.affinity = affinity;
         // So that the columns are those of each number of parts, not of one.
         let columns = args.partition.columns;
@@ -110,7 +121,7 @@ fn cost_and_way(name: &str) -> Option<(f64, BalanceName, Way)> {
 /// The name as the paper writes it: CCN₁.₂₅−H, with what was set after it.
 pub fn display_name(name: &str) -> String {
     let (head, options) = name.split_once(':').unwrap_or((name, ""));
-    let (cost, way) = head.rsplit_once('-').unwrap_or((head, ""));
+    let Some((cost, way)) = head.rsplit_once('-') else { return name.replace(':', " ") };
     let cost = match cost.get(..3) {
         Some("ccn" | "ccr") => format!("{}{}", cost[..3].to_uppercase(), subscript(&cost[3..])),
         _ => format!("{}Cut", cost[..1].to_uppercase()),
@@ -157,8 +168,24 @@ mod tests {
         assert_eq!(method.name, "ccn1-h:sigma=7:early-stop");
         let parameters = method.parameters().unwrap();
         assert!(parameters.contains_key("sigma") && !parameters.contains_key("segments"));
+        let paper = parse("ncut-h", &[]).unwrap().args;
+        assert_eq!((paper.graph.sigma, paper.graph.smooth, paper.partition.min_share), (5.0, 0.0, 0.0));
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
         assert!(parse("ccn1-h:tau=7", &[]).is_err());
+    }
+
+    #[test]
+    fn the_default_is_what_segment_does() {
+        let words = ["x", "a.png"];
+        let matches = <Line as clap::CommandFactory>::command().try_get_matches_from(words).unwrap();
+        let plain = Line::from_arg_matches(&matches).unwrap().segment.resolved();
+        let method = parse("default", &[]).unwrap();
+        let mut parameters = report::parameters(&plain).unwrap().as_object().unwrap().clone();
+        for irrelevant in ["segments", "threads", "time_limit"] {
+            parameters.remove(irrelevant);
+        }
+        assert_eq!(method.parameters().unwrap(), parameters);
+        assert_eq!(display_name("default:sigma=3"), "default sigma=3");
     }
 
     #[test]
