@@ -102,7 +102,8 @@ impl Irrq {
                 ms: clock.elapsed().as_secs_f64() * 1e3,
             });
             let interrupted = observer(&trace.iterations[trace.iterations.len() - 1]).is_break();
-            let stop = self.stop_reason(&trace.iterations, epsilon, interrupted);
+            let flat = || self.is_flat(graph, &pi, &trace.iterations).then_some(StopReason::Converged);
+            let stop = self.stop_reason(&trace.iterations, epsilon, interrupted).or_else(flat);
             if let Some(reason) = stop.or_else(|| self.settled(&trace.iterations, previous.as_ref(), &y)) {
                 trace.stop_reason = reason;
                 let settled = !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted);
@@ -205,6 +206,18 @@ impl Irrq {
             _ => None,
         };
         settled.or((sweeps >= self.max_iterations).then_some(StopReason::MaxIterations))
+    }
+
+    /// Whether the columns tell apart parts that hang on each other by next to nothing: the eigenvalues of the graph
+    /// itself are below the square of the unit roundoff, so that inside the parts only rounding is left of the
+    /// differences. F would go up and down with it, and sweeps have nothing to work on.
+    fn is_flat(&self, graph: &Graph, pi: &[f64], iterations: &[Iteration]) -> bool {
+        if self.variant == Variant::Released || self.start != Start::Unit || iterations.len() > 1 {
+            return false;
+        }
+        let ratios = graph.degrees().iter().zip(pi).map(|(d, p)| d / p);
+        let limit = f64::EPSILON * f64::EPSILON * ratios.fold(0.0, f64::max);
+        iterations.iter().flat_map(|sweep| &sweep.eigenvalues).all(|&value| value <= limit)
     }
 
     /// The early stop, where it is asked for.

@@ -162,7 +162,8 @@ pub struct Iteration {
 pub enum StopReason {
     /// τ = 2 needs one eigenproblem and no reweighting.
     SingleSolve,
-    /// The cost changed by no more than the tolerance.
+    /// The cost changed by no more than the tolerance, or could not change: the parts hang on each other by so little
+    /// that one solve tells all.
     Converged,
     /// No vertex changed sides any more; asked for by [`Irrq::early_stop`].
     SidesSettled,

@@ -278,3 +278,22 @@ fn no_leaf_is_lost_on_the_way_up() {
         }
     }
 }
+
+#[test]
+fn parts_that_hang_on_by_next_to_nothing_need_one_sweep() {
+    // Two rings of twelve, tied by one edge of weight w.
+    let rings = |w: f64| {
+        let ring = |first: u32| (0..12).map(move |i| (first + i, first + (i + 1) % 12, 1.0));
+        let edges: Vec<(u32, u32, f64)> = ring(0).chain(ring(12)).chain([(0, 12, w)]).collect();
+        Graph::from_edges(24, &edges).unwrap()
+    };
+    for (w, sweeps) in [(1e-40, 1..=1), (1e-3, 2..=50)] {
+        for variant in [Variant::Published, Variant::Weighted] {
+            let fit = Irrq::new(1.0).variant(variant).fit(&rings(w)).unwrap();
+            assert_eq!(fit.trace.stop_reason, StopReason::Converged);
+            assert!(sweeps.contains(&fit.trace.iterations.len()), "w = {w}: {}", fit.trace.iterations.len());
+            let column = fit.embedding.column(0);
+            assert!((0..12).all(|v| column[v] * column[0] > 0.0 && column[v + 12] * column[0] < 0.0));
+        }
+    }
+}
