@@ -85,6 +85,7 @@ pub fn segmenter(
         Kernel::Gaussian => {
             graph.sigma.map_or_else(LabKernel::default, |sigma| LabKernel::Gaussian { sigma })
         }
+        Kernel::Adaptive => LabKernel::Adaptive { scale: graph.scale },
         Kernel::Released => LabKernel::Released { beta: graph.beta },
     };
     let args::Affinity::Lab = graph.affinity;

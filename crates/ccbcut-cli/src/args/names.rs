@@ -42,6 +42,8 @@ pub enum Kernel {
     /// exp(-d^2/sigma^2), d in Lab units
     #[default]
     Gaussian,
+    /// The same with sigma = scale times the median distance of pixels five apart: wider for busy images
+    Adaptive,
     /// exp(-beta d/d_max), as in the authors' released toolbox
     Released,
 }

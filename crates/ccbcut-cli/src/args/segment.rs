@@ -57,7 +57,7 @@ impl SegmentArgs {
         };
         self.graph.sigma = self.graph.sigma.or(Some(sigma));
         let smooth = match self.graph.kernel {
-            Kernel::Gaussian => SMOOTH,
+            Kernel::Gaussian | Kernel::Adaptive => SMOOTH,
             Kernel::Released => 0.0,
         };
         self.graph.smooth = self.graph.smooth.or(Some(smooth));
@@ -85,6 +85,15 @@ pub struct ImageGraphArgs {
     /// Width of the Gaussian kernel, in Lab units; larger ties more [default: 2; multiway: 3]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub sigma: Option<f64>,
+    /// Width of the adaptive kernel, in median distances of the image
+    #[arg(
+        long,
+        value_name = "F",
+        default_value_t = 1.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub scale: f64,
     /// Steepness of the released kernel
     #[arg(
         long,

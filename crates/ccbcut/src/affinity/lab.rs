@@ -16,6 +16,12 @@ use super::{Affinity, Neighborhood, check_mask, exp::exp_of_negative};
 /// Smallest distance of the released kernel, on colours coded in [0, 1].
 const RELEASED_FLOOR: f32 = 1e-4;
 
+/// Steps of five pixels in four directions: the pairs that an adaptive kernel is measured on.
+const STEPS: [(usize, isize); 4] = [(0, 5), (3, 4), (4, -3), (5, 0)];
+
+/// The narrowest adaptive kernel, in L*a*b* units.
+const LEAST_SIGMA: f64 = 1.0;
+
 /// How a weight falls with the colour distance d of two pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LabKernel {
@@ -23,6 +29,13 @@ pub enum LabKernel {
     Gaussian {
         /// σ; the paper gives none. At 4 to 5 its normalized-cut figures are met most nearly.
         sigma: f64,
+    },
+    /// exp(−d²/σ²) with a σ that follows the image: `scale` times the median colour distance of pixels a few pixels
+    /// apart, but at least 1, which is what the eye can just tell. A busy image is thus given a wider kernel than a calm
+    /// one.
+    Adaptive {
+        /// σ in median distances.
+        scale: f64,
     },
     /// exp(−β d/d_max), as in the toolbox released by the paper's authors.
     ///
@@ -52,6 +65,7 @@ impl LabKernel {
     fn validate(self) -> Result<()> {
         let (name, value) = match self {
             Self::Gaussian { sigma } => ("sigma", sigma),
+            Self::Adaptive { scale } => ("scale", scale),
             Self::Released { beta } => ("beta", beta),
         };
         if value.is_finite() && value > 0.0 {
@@ -126,9 +140,12 @@ impl Affinity for LabAffinity {
         match self.kernel {
             LabKernel::Gaussian { sigma } => {
                 let colors = Colors::new(&lab(WhitePoint::D65)?, mask);
-                // Clamped, so that a tiny σ leaves 0 · ∞ out of it: equal colours stay tied by 1.
-                let rate = (1.0 / (sigma * sigma)).min(f64::from(f32::MAX)) as f32;
-                colors.graph(offsets, &GaussianWeight { rate })
+                colors.graph(offsets, &GaussianWeight::new(sigma))
+            }
+            LabKernel::Adaptive { scale } => {
+                let colors = Colors::new(&lab(WhitePoint::D65)?, mask);
+                let sigma = (scale * f64::from(colors.median_distance())).max(LEAST_SIGMA);
+                colors.graph(offsets, &GaussianWeight::new(sigma))
             }
             LabKernel::Released { beta } => {
                 let colors = Colors::new(&coded(&lab(WhitePoint::D50)?)?, mask);
@@ -198,6 +215,38 @@ impl<'a> Colors<'a> {
         per_row.into_iter().fold(0.0, f32::max)
     }
 
+    /// The median distance of pixels five apart; where the image is too small for that, of neighbours; 0 without any.
+    fn median_distance(&self) -> f32 {
+        let mut found = self.distances(&STEPS);
+        if found.is_empty() {
+            found = self.distances(&[(0, 1), (1, 0)]);
+        }
+        if found.is_empty() {
+            return 0.0;
+        }
+        let middle = found.len() / 2;
+        *found.select_nth_unstable_by(middle, f32::total_cmp).1
+    }
+
+    /// ‖difference‖ of all pairs at the offsets that count.
+    fn distances(&self, offsets: &[(usize, isize)]) -> Vec<f32> {
+        let (height, width) = (self.height, self.width);
+        let mut all = Vec::new();
+        for &(dr, dc) in offsets.iter().filter(|o| o.0 < height && o.1.unsigned_abs() < width) {
+            for r in 0..height - dr {
+                let (first, len) = ((-dc).max(0) as usize, width - dc.unsigned_abs());
+                let (p, q) = (r * width + first, (r + dr) * width + first.wrapping_add_signed(dc));
+                let counts = |k: &usize| self.mask.is_none_or(|mask| mask[p + k] && mask[q + k]);
+                let distance = |k: usize| {
+                    let parts = self.planes.each_ref().map(|plane| plane[p + k] - plane[q + k]);
+                    parts.iter().map(|d| d * d).sum::<f32>().sqrt()
+                };
+                all.extend((0..len).filter(counts).map(distance));
+            }
+        }
+        all
+    }
+
     fn graph<W: Weight>(&self, offsets: Vec<(usize, isize)>, weight: &W) -> Result<Graph> {
         Graph::from_stencil_rows(self.height, self.width, offsets, |p, q, weights| {
             self.fill(p, q, weights, weight);
@@ -222,6 +271,13 @@ impl Weight for Squared {
 
 struct GaussianWeight {
     rate: f32,
+}
+
+impl GaussianWeight {
+    fn new(sigma: f64) -> Self {
+        // Clamped, so that a tiny σ leaves 0 · ∞ out of it: equal colours stay tied by 1.
+        Self { rate: (1.0 / (sigma * sigma)).min(f64::from(f32::MAX)) as f32 }
+    }
 }
 
 impl Weight for GaussianWeight {
@@ -307,6 +363,47 @@ mod tests {
         for (got, want) in all.iter().zip(expected) {
             assert!((got - want).abs() <= 2e-5 * want + 1e-40, "{got} {want}");
         }
+    }
+
+    #[test]
+    fn an_adaptive_kernel_is_a_gaussian_as_wide_as_the_image_is_busy() {
+        let image = noise(9, 11);
+        let lab = to_lab(&image, WhitePoint::D65).unwrap();
+        let mut distances = Vec::new();
+        for (p, q) in (0..99).flat_map(|p| (p..99).map(move |q| (p, q))) {
+            let (dr, dc) = (q / 11 - p / 11, (q % 11) as isize - (p % 11) as isize);
+            if STEPS.contains(&(dr, dc)) {
+                distances.push(distance(lab.pixel(p), lab.pixel(q)));
+            }
+        }
+        distances.sort_by(f64::total_cmp);
+        let sigma = 0.5 * distances[distances.len() / 2];
+        let adaptive = small(LabKernel::Adaptive { scale: 0.5 }).graph(&image).unwrap();
+        let expected = naive(&lab, 2.0, |x, y| (-(distance(x, y) / sigma).powi(2)).exp());
+        assert_weights(&adaptive, &expected);
+    }
+
+    #[test]
+    fn an_adaptive_kernel_has_an_answer_for_calm_and_for_small_images() {
+        let calm = Image::new(7, 8, 1, vec![0.4; 56]).unwrap();
+        let graph = small(LabKernel::Adaptive { scale: 1.0 }).graph(&calm).unwrap();
+        graph.for_each_edge(|_, _, w| assert_eq!(w, 1.0));
+        let pair = Image::new(1, 2, 1, vec![0.2, 0.8]).unwrap();
+        let graph = small(LabKernel::Adaptive { scale: 1.0 }).graph(&pair).unwrap();
+        assert!((graph.degrees()[0] - (-1.0_f64).exp()).abs() < 1e-6, "the only distance is the median");
+        let one = Image::new(1, 1, 1, vec![0.2]).unwrap();
+        assert_eq!(small(LabKernel::Adaptive { scale: 1.0 }).graph(&one).unwrap().n_edges(), 0);
+        let bad = small(LabKernel::Adaptive { scale: 0.0 }).graph(&one);
+        assert!(matches!(bad, Err(Error::InvalidParameter { name: "scale", .. })));
+    }
+
+    #[test]
+    fn blurred_colours_are_compared_when_that_is_asked_for() {
+        let image = noise(6, 7);
+        let lab = smooth(&to_lab(&image, WhitePoint::D65).unwrap(), 1.5, None).unwrap();
+        let graph = small(LabKernel::default()).smoothing(1.5).graph(&image).unwrap();
+        assert_weights(&graph, &naive(&lab, 2.0, |x, y| (-(distance(x, y) / 5.0).powi(2)).exp()));
+        assert!(small(LabKernel::default()).smoothing(-1.0).graph(&image).is_err());
     }
 
     #[test]

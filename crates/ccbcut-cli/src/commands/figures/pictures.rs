@@ -219,6 +219,7 @@ fn kernel(args: &FiguresArgs) -> LabKernel {
 fn kernel_note(args: &FiguresArgs) -> String {
     match kernel(args) {
         LabKernel::Gaussian { sigma } => format!("Lab, Gaussian, {{σ}} = {sigma}"),
+        LabKernel::Adaptive { scale } => format!("Lab, adaptive, {{σ}} = {scale} medians"),
         LabKernel::Released { beta } => format!("Lab, released, {{β}} = {beta}"),
     }
 }
