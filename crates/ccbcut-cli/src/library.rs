@@ -65,7 +65,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .variant(variant(embedding))
         .rounding(rounding)
         .n_init(partition.n_init)
-        .min_share(partition.min_share.unwrap_or(0.0))
+        .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
     match partition.columns {
@@ -82,16 +82,13 @@ pub fn segmenter(
     connected: bool,
 ) -> Segmenter {
     let kernel = match graph.kernel {
-        Kernel::Gaussian => {
-            graph.sigma.map_or_else(LabKernel::default, |sigma| LabKernel::Gaussian { sigma })
-        }
+        Kernel::Gaussian => LabKernel::Gaussian { sigma: graph.sigma },
         Kernel::Adaptive => LabKernel::Adaptive { scale: graph.scale },
         Kernel::Released => LabKernel::Released { beta: graph.beta },
     };
     let args::Affinity::Lab = graph.affinity;
-    let affinity = LabAffinity::new(kernel)
-        .neighborhood(Neighborhood::new(graph.radius))
-        .smoothing(graph.smooth.unwrap_or(0.0));
+    let affinity =
+        LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)).smoothing(graph.smooth);
     let segmenter = Segmenter::new(partition.segments, embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity)

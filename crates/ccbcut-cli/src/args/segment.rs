@@ -5,15 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{
-    Affinity, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, Method, PartitionArgs, Upsampling, Variant,
-};
-
-/// Defaults that came of the study on BSDS500 (`docs/study-tau.md`).
-const MIN_SHARE: f64 = 0.002;
-const SMOOTH: f64 = 1.0;
-const SIGMA_HIERARCHICAL: f64 = 2.0;
-const SIGMA_MULTIWAY: f64 = 3.0;
+use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling, Variant};
 
 /// Cut images into segments.
 ///
@@ -47,20 +39,6 @@ impl SegmentArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        let is_released = self.embedding.variant == Variant::Released;
-        if self.partition.method == Method::Hierarchical && !is_released {
-            self.partition.min_share = self.partition.min_share.or(Some(MIN_SHARE));
-        }
-        let sigma = match self.partition.method {
-            Method::Hierarchical => SIGMA_HIERARCHICAL,
-            Method::Multiway => SIGMA_MULTIWAY,
-        };
-        self.graph.sigma = self.graph.sigma.or(Some(sigma));
-        let smooth = match self.graph.kernel {
-            Kernel::Gaussian | Kernel::Adaptive => SMOOTH,
-            Kernel::Released => 0.0,
-        };
-        self.graph.smooth = self.graph.smooth.or(Some(smooth));
         self.partition = self.partition.resolved(self.embedding.variant);
         let default = match self.embedding.variant {
             Variant::Released => Upsampling::Nearest,
@@ -82,9 +60,9 @@ pub struct ImageGraphArgs {
     /// How a colour distance becomes a weight
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,
-    /// Width of the Gaussian kernel, in Lab units; larger ties more [default: 2; multiway: 3]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    pub sigma: Option<f64>,
+    /// Width of the Gaussian kernel, in Lab units; larger ties more
+    #[arg(long, value_name = "S", default_value_t = 5.0, allow_negative_numbers = true)]
+    pub sigma: f64,
     /// Width of the adaptive kernel, in median distances of the image
     #[arg(
         long,
@@ -103,11 +81,17 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub beta: f64,
-    /// Blur colours by a Gaussian of this many pixels before they are compared [default: 1; released kernel: 0]
+    /// Blur colours by a Gaussian of this many pixels before they are compared
     ///
     /// Fine texture then no longer cuts a region to pieces. 0 compares the pixels as they are.
-    #[arg(long, value_name = "PIXELS", hide_short_help = true, allow_negative_numbers = true)]
-    pub smooth: Option<f64>,
+    #[arg(
+        long,
+        value_name = "PIXELS",
+        default_value_t = 0.0,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub smooth: f64,
     /// Pixels up to this far apart are tied
     #[arg(
         long,

@@ -105,12 +105,6 @@ impl LabAffinity {
         Self { kernel, neighborhood: Neighborhood::default(), smoothing: 0.0 }
     }
 
-    /// What did best on the photographs of BSDS500 in hierarchical cuts: a Gaussian kernel with σ = 2 on colours blurred
-    /// by one pixel. Multiway cuts did better with σ = 3.
-    pub fn tuned() -> Self {
-        Self::new(LabKernel::Gaussian { sigma: 2.0 }).smoothing(1.0)
-    }
-
     /// Which pixels are tied.
     #[must_use]
     pub fn neighborhood(mut self, neighborhood: Neighborhood) -> Self {

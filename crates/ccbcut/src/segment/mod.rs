@@ -7,7 +7,7 @@ mod grid;
 use std::sync::Arc;
 
 use crate::{
-    affinity::{Affinity, LabAffinity},
+    affinity::{Affinity, LabAffinity, LabKernel},
     cluster::{Method, Partition, Partitioner, Run},
     coarsen::Hierarchy,
     control::{Control, Progress},
@@ -150,12 +150,11 @@ impl Nested {
 }
 
 impl Segmenter {
-    /// [`LabAffinity::tuned`] with radius 10, two decimations, hierarchical, no part below 0.2 % of the image: what did
-    /// best on the photographs of BSDS500, together with τ = 1.25.
+    /// Lab affinity of radius 10 with a Gaussian kernel, two decimations, hierarchical.
     pub fn new(n_segments: usize, tau: f64) -> Self {
         Self {
-            partitioner: Partitioner::new(n_segments, tau).min_share(0.002),
-            affinity: Arc::new(LabAffinity::tuned()),
+            partitioner: Partitioner::new(n_segments, tau),
+            affinity: Arc::new(LabAffinity::new(LabKernel::default())),
             levels: 2,
             upsampling: None,
             connected: false,
