@@ -21,8 +21,7 @@ pub fn balance(args: &EmbeddingArgs) -> Balance {
     }
 }
 
-/// The variant that the options name.
-pub fn variant(args: &EmbeddingArgs) -> Variant {
+fn variant(args: &EmbeddingArgs) -> Variant {
     match args.variant {
         args::Variant::Published => Variant::Published,
         args::Variant::Released => Variant::Released,
@@ -49,17 +48,12 @@ fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
         .rotate(args.rotate)
 }
 
-/// The method that the options name.
-pub fn method(partition: &PartitionArgs) -> Method {
-    match partition.method {
-        args::Method::Hierarchical => Method::Hierarchical,
-        args::Method::Multiway => Method::Multiway,
-    }
-}
-
 /// The partitioner with the options' settings.
 pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Partitioner {
-    let method = method(partition);
+    let method = match partition.method {
+        args::Method::Hierarchical => Method::Hierarchical,
+        args::Method::Multiway => Method::Multiway,
+    };
     let rounding = match partition.rounding {
         args::Rounding::Kmeans => Rounding::KMeans,
         args::Rounding::Discretize => Rounding::Discretize,
@@ -71,7 +65,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .variant(variant(embedding))
         .rounding(rounding)
         .n_init(partition.n_init)
-        .min_share(partition.min_share.unwrap_or(0.0))
+        .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
     match partition.columns {
@@ -93,17 +87,13 @@ pub fn segmenter(
         Kernel::Released => LabKernel::Released { beta: graph.beta },
     };
     let args::Affinity::Lab = graph.affinity;
-    let affinity = LabAffinity::new(kernel)
-        .neighborhood(Neighborhood::new(graph.radius))
-        .smoothing(graph.smooth.unwrap_or(0.0));
+    let affinity =
+        LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)).smoothing(graph.smooth);
     let segmenter = Segmenter::new(partition.segments, embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity)
+        .levels(graph.levels)
         .connected(connected);
-    let segmenter = match graph.levels {
-        Some(levels) => segmenter.levels(levels),
-        None => segmenter,
-    };
     match graph.upsampling {
         Some(args::Upsampling::Prolong) => segmenter.upsampling(ccbcut::Upsampling::Prolong),
         Some(args::Upsampling::Nearest) => segmenter.upsampling(ccbcut::Upsampling::Nearest),

@@ -9,7 +9,6 @@ use ccbcut::{
     memory::{ImageRun, Prediction, of_image},
     partition::Tree,
     report::Stage,
-    segment::default_levels,
 };
 use ccbcut_io::{
     CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
@@ -97,8 +96,8 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     outcome.stages.insert(0, read);
     outcome.stages.push(write);
     let report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
-    let fewer = |(made, asked): &(usize, usize)| made < asked;
-    if let Some((levels, asked)) = report.graph.levels.zip(args.graph.levels).filter(fewer) {
+    if let Some(levels) = report.graph.levels.filter(|&levels| levels < args.graph.levels) {
+        let asked = args.graph.levels;
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
     }
     if !report.converged {
@@ -202,10 +201,7 @@ fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
         width,
         channels: image.channels(),
         offsets,
-        levels: args.graph.levels.unwrap_or_else(|| {
-            let (method, variant) = (library::method(&args.partition), library::variant(&args.embedding));
-            default_levels(method, variant, image.n_pixels())
-        }),
+        levels: args.graph.levels,
         segments: args.partition.segments,
         columns: args.partition.columns.unwrap_or(1),
     }))
