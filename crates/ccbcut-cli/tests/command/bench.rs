@@ -128,7 +128,7 @@ fn a_benchmark_leaves_records_tables_pictures_and_a_page() {
             .unwrap();
         let parts: Vec<u64> = segs.iter().map(|map| map.n_segments() as u64).collect();
         assert_eq!(parts, ks);
-        assert_eq!(desk.labels(&format!("out/labels/{method}/{image}.png")), segs[1], "the median is three");
+        assert_eq!(desk.labels(&format!("out/labels/{method}/{image}.png")), segs[2], "the median is three");
     }
     // Four panels in one row: the image, a ground truth, two methods.
     let picture = image::open(desk.path("out/pictures/b.png")).unwrap().to_rgb8();
