@@ -85,6 +85,8 @@ pub mod random;
 
 mod simd;
 
+mod sets;
+
 pub use crate::{
     cluster::{Method, Partition, Partitioner},
     control::{Control, Progress},

@@ -16,6 +16,7 @@ use crate::{
     error::{Error, Result},
     labels::LabelMap,
     partition::Tree,
+    sets::DisjointSets,
 };
 
 /// An ultrametric contour map: nested regions of an image, one family member per threshold.
@@ -207,7 +208,7 @@ impl Ucm {
     fn sweep(&self, thresholds: &[f32]) -> UcmFamily {
         let (rows, columns, width) = (self.rows(), self.columns(), self.width);
         let lowest = thresholds.first().copied().unwrap_or(f32::INFINITY);
-        let mut pixels = UnionFind::new(self.height * width);
+        let mut pixels = DisjointSets::new(self.height * width);
         let mut later: Vec<(u32, u32, u32)> = Vec::new();
         for i in 0..rows {
             let touched_rows = touched(i, self.height);
@@ -219,7 +220,9 @@ impl Ucm {
                     touched_rows.clone().flat_map(|r| touched_columns.clone().map(move |c| r * width + c));
                 let others = others.skip(1);
                 if value <= lowest {
-                    others.for_each(|p| pixels.unite(first, p));
+                    others.for_each(|p| {
+                        pixels.join(first as u32, p as u32);
+                    });
                 } else if thresholds.len() > 1 {
                     let level = thresholds.partition_point(|&t| t < value);
                     if level < thresholds.len() {
@@ -228,8 +231,9 @@ impl Ucm {
                 }
             }
         }
-        let (labels, n_finest) = pixels.numbers();
-        let finest = LabelMap::numbered(self.height, width, labels, n_finest);
+        let labels = pixels.labels();
+        let n_finest = labels.n_segments();
+        let finest = LabelMap::numbered(self.height, width, labels.into_vec(), n_finest);
         let merges = merge_levels(finest.as_slice(), n_finest, later, thresholds.len());
         UcmFamily { finest, merges }
     }
@@ -262,14 +266,14 @@ fn merge_levels(
     later.retain(|&(_, a, b)| a != b);
     later.sort_unstable();
     later.dedup();
-    let mut regions = UnionFind::new(n_finest);
+    let mut regions = DisjointSets::new(n_finest);
     let mut rest = later.into_iter().peekable();
     let mut merges = Vec::with_capacity(n_levels);
     for level in 0..n_levels {
         while let Some((_, a, b)) = rest.next_if(|&(l, ..)| l as usize <= level) {
-            regions.unite(a as usize, b as usize);
+            regions.join(a, b);
         }
-        merges.push(regions.numbers().0);
+        merges.push(regions.labels().into_vec());
     }
     merges
 }
@@ -344,49 +348,6 @@ impl Heights<'_> {
         let height = Ucm::threshold_for(step, self.tree.n_leaves());
         self.last = Some(((a, b), height));
         height
-    }
-}
-
-/// Disjoint sets; the smallest member stands for its set.
-struct UnionFind {
-    parent: Vec<u32>,
-}
-
-impl UnionFind {
-    fn new(n: usize) -> Self {
-        Self { parent: (0..n as u32).collect() }
-    }
-
-    fn find(&mut self, x: usize) -> usize {
-        let mut x = x;
-        while self.parent[x] as usize != x {
-            let above = self.parent[self.parent[x] as usize];
-            self.parent[x] = above;
-            x = above as usize;
-        }
-        x
-    }
-
-    fn unite(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find(a), self.find(b));
-        let (low, high) = if a < b { (a, b) } else { (b, a) };
-        self.parent[high] = low as u32;
-    }
-
-    /// The number of each member's set, by first appearance, and how many there are.
-    fn numbers(&mut self) -> (Vec<u32>, usize) {
-        let mut numbers = vec![0; self.parent.len()];
-        let mut next = 0;
-        for x in 0..numbers.len() {
-            let root = self.find(x);
-            if root == x {
-                numbers[x] = next;
-                next += 1;
-            } else {
-                numbers[x] = numbers[root];
-            }
-        }
-        (numbers, next as usize)
     }
 }
 

@@ -72,7 +72,7 @@ pub struct BsdsArgs {
     /// An option of `ccbcut segment` for all methods, such as sigma=7; may be repeated
     #[arg(long = "set", value_name = "OPTION=VALUE")]
     pub set: Vec<String>,
-    /// Only every so many images that this number remains, spread over the split
+    /// Only this many images, evenly spread over the split
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// Folder for results, tables, pictures and the report

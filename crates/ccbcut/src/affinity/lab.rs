@@ -188,16 +188,23 @@ impl<'a> Colors<'a> {
         }
     }
 
+    /// The pairs (p + k, q + k), k < len, of the pixels of a row and those at an offset from them: (p, q, len).
+    fn pairs_of_row(&self, r: usize, (dr, dc): (usize, isize)) -> Option<(usize, usize, usize)> {
+        let (height, width) = (self.height, self.width);
+        (r + dr < height && dc.unsigned_abs() < width).then(|| {
+            let (first, len) = ((-dc).max(0) as usize, width - dc.unsigned_abs());
+            (r * width + first, (r + dr) * width + first.wrapping_add_signed(dc), len)
+        })
+    }
+
     /// The largest ‖difference‖² of two pixels at one of the offsets; 0 where there is no pair.
     fn largest_squared_distance(&self, offsets: &[(usize, isize)]) -> f32 {
-        let (height, width) = (self.height, self.width);
-        let per_row = parallel::map(height, |r| {
+        let width = self.width;
+        let per_row = parallel::map(self.height, |r| {
             // As many maxima as there are columns, so that none waits for another.
             let mut largest = vec![0.0_f32; width];
             let mut squared = vec![0.0_f32; width];
-            for &(dr, dc) in offsets.iter().filter(|o| r + o.0 < height && o.1.unsigned_abs() < width) {
-                let (first, len) = ((-dc).max(0) as usize, width - dc.unsigned_abs());
-                let (p, q) = (r * width + first, (r + dr) * width + first.wrapping_add_signed(dc));
+            for (p, q, len) in offsets.iter().filter_map(|&offset| self.pairs_of_row(r, offset)) {
                 self.fill(p, q, &mut squared[..len], &Squared);
                 self.for_each_masked(p, q, len, |k| squared[k] = 0.0);
                 for (largest, &d) in largest.iter_mut().zip(&squared[..len]) {
@@ -224,12 +231,9 @@ impl<'a> Colors<'a> {
 
     /// ‖difference‖ of all pairs at the offsets that count.
     fn distances(&self, offsets: &[(usize, isize)]) -> Vec<f32> {
-        let (height, width) = (self.height, self.width);
         let mut all = Vec::new();
-        for &(dr, dc) in offsets.iter().filter(|o| o.0 < height && o.1.unsigned_abs() < width) {
-            for r in 0..height - dr {
-                let (first, len) = ((-dc).max(0) as usize, width - dc.unsigned_abs());
-                let (p, q) = (r * width + first, (r + dr) * width + first.wrapping_add_signed(dc));
+        for r in 0..self.height {
+            for (p, q, len) in offsets.iter().filter_map(|&offset| self.pairs_of_row(r, offset)) {
                 let counts = |k: &usize| self.mask.is_none_or(|mask| mask[p + k] && mask[q + k]);
                 let distance = |k: usize| {
                     let parts = self.planes.each_ref().map(|plane| plane[p + k] - plane[q + k]);

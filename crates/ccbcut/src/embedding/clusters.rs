@@ -7,7 +7,7 @@
 //! what a maximum spanning tree falls into without its weak edges; the ratio λ_slow/λ_fast then says whether the
 //! separation was a good one.
 
-use crate::{error::Result, graph::Graph, labels::Labels};
+use crate::{error::Result, graph::Graph, labels::Labels, sets::DisjointSets};
 
 use super::spectrum::{EigenParams, Eigenpairs, Spectrum};
 
@@ -35,8 +35,7 @@ pub(super) fn candidates(graph: &Graph) -> Vec<Labels> {
         for &(i, j, _) in &tree[..k] {
             sets.join(i, j);
         }
-        let roots: Vec<u32> = (0..graph.n_vertices() as u32).map(|v| sets.root(v)).collect();
-        Labels::from_raw(&roots)
+        sets.labels()
     };
     cuts.into_iter().map(clusters_below).collect()
 }
@@ -79,32 +78,4 @@ fn spanning_weights(graph: &Graph) -> Vec<(u32, u32, f64)> {
     let mut sets = DisjointSets::new(graph.n_vertices());
     edges.retain(|&(i, j, _)| sets.join(i, j));
     edges
-}
-
-/// Union-find with path halving.
-struct DisjointSets {
-    parent: Vec<u32>,
-}
-
-impl DisjointSets {
-    fn new(n: usize) -> Self {
-        Self { parent: (0..n as u32).collect() }
-    }
-
-    fn root(&mut self, mut v: u32) -> u32 {
-        while self.parent[v as usize] != v {
-            let above = self.parent[self.parent[v as usize] as usize];
-            self.parent[v as usize] = above;
-            v = above;
-        }
-        v
-    }
-
-    /// Whether the two were apart.
-    fn join(&mut self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.root(a), self.root(b));
-        let (low, high) = (a.min(b), a.max(b));
-        self.parent[high as usize] = low;
-        low != high
-    }
 }

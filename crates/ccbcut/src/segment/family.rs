@@ -92,37 +92,59 @@ impl Segmenter {
         let n_active = scene.grid.pixels().len();
         let n_coarse = scene.coarse.graph().n_vertices();
         let pi = scene.pixel_weights(&self.partitioner.balance)?;
-        let (mut members, mut runs) = (Vec::new(), Vec::new());
-        // The eigenvectors of τ = 2 are nested: the widest embedding holds all others.
-        let mut widest: Option<Embedding> = None;
+        // One part, or as many as pixels, need no embedding.
+        let is_free = |k: usize| k == 1 || k == n_active;
+        // The eigenvectors of τ = 2 are nested: the widest embedding that is needed holds all others.
+        let is_nested = self.partitioner.tau == 2.0;
+        let widest = n_segments.iter().copied().filter(|&k| !is_free(k)).max();
+        let (mut members, mut runs): (Vec<Member>, Vec<Run>) = (Vec::new(), Vec::new());
+        let mut kept: Option<Embedding> = None;
         for &k in n_segments {
             let mut partitioner = self.partitioner.clone();
             partitioner.n_segments = k;
-            if k == 1 || k == n_active {
+            if is_free(k) {
                 let labels = scene.grid.paint(partitioner.trivial(n_active).as_slice())?;
                 members.push(self.member(scene, labels));
                 continue;
             }
-            control.tell(Progress::Stage("embedding"));
-            let columns = partitioner.columns(n_coarse);
-            if widest.is_none() || self.partitioner.tau < 2.0 {
-                let shared = if self.partitioner.tau < 2.0 { &partitioner } else { &self.partitioner };
-                let Some(fit) = shared.embed(scene.coarse.graph(), control)? else { continue };
-                if fit.trace.stop_reason == StopReason::Interrupted {
-                    return Err(Error::Interrupted);
-                }
-                runs.push(Run { n_vertices: n_coarse, first_vertex: 0, trace: fit.trace });
-                watch.lap("embedding");
-                widest = Some(scene.on_pixels(&fit.embedding)?);
-                watch.lap("upsample");
-            }
-            let Some(fine) = &widest else { continue };
+            let fine = if let Some(fine) = kept.take() {
+                fine
+            } else {
+                let columns_for = widest.filter(|_| is_nested).unwrap_or(k);
+                let (fine, run) = self.embedded(scene, columns_for, control, &mut watch)?;
+                runs.push(run);
+                fine
+            };
             control.tell(Progress::Stage("rounding"));
-            let labels = partitioner.round(&fine.first_columns(columns), &pi)?;
+            let labels = partitioner.round(&fine.first_columns(partitioner.columns(n_coarse)), &pi)?;
             watch.lap("rounding");
             members.push(self.member(scene, scene.grid.paint(labels.as_slice())?));
+            kept = Some(fine).filter(|_| is_nested);
         }
         Ok(Family { members, stages: watch.into_stages(), runs })
+    }
+
+    /// The multiway embedding for k parts on the pixels, and what it took.
+    fn embedded(
+        &self,
+        scene: &Scene<'_>,
+        k: usize,
+        control: &mut Control<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<(Embedding, Run)> {
+        control.tell(Progress::Stage("embedding"));
+        let mut partitioner = self.partitioner.clone();
+        partitioner.n_segments = k;
+        let graph = scene.coarse.graph();
+        let few = Error::TooFewVertices { vertices: graph.n_vertices(), segments: k };
+        let fit = partitioner.embed(graph, control)?.ok_or(few)?;
+        if fit.trace.stop_reason == StopReason::Interrupted {
+            return Err(Error::Interrupted);
+        }
+        watch.lap("embedding");
+        let fine = scene.on_pixels(&fit.embedding)?;
+        watch.lap("upsample");
+        Ok((fine, Run { n_vertices: graph.n_vertices(), first_vertex: 0, trace: fit.trace }))
     }
 
     fn member(&self, scene: &Scene<'_>, labels: LabelMap) -> Member {
@@ -171,6 +193,16 @@ mod tests {
             }
             let total = |m: &Member| m.volumes.iter().sum::<f64>();
             assert!((total(&family.members[0]) - total(&family.members[1])).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn numbers_that_need_no_embedding_leave_the_others_theirs() {
+        let image = stripes();
+        for (method, tau) in [(Method::Hierarchical, 2.0), (Method::Multiway, 2.0), (Method::Multiway, 1.0)] {
+            let run = segmenter(2, tau, method).segment_family(&image, &[384, 2, 1], &mut Control::new());
+            let sizes: Vec<usize> = run.unwrap().members.iter().map(|m| m.labels.n_segments()).collect();
+            assert_eq!(sizes, [384, 2, 1], "{method:?}, tau = {tau}");
         }
     }
 

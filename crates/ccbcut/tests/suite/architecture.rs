@@ -19,12 +19,13 @@ const ROOMS: [&str; 12] = [
 ];
 
 /// What everybody may use, and what these themselves may use.
-const SHARED: [(&str, &[&str]); 9] = [
+const SHARED: [(&str, &[&str]); 10] = [
     ("error", &[]),
     ("simd", &[]),
     ("parallel", &[]),
     ("random", &[]),
     ("labels", &["error"]),
+    ("sets", &["labels"]),
     ("linalg", &["error", "simd", "parallel", "random", "graph"]),
     // The Laplacian is an operator, and components are labels.
     ("graph", &["error", "simd", "parallel", "random", "labels", "linalg"]),

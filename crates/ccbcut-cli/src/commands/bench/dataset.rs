@@ -32,16 +32,15 @@ impl Entry {
     }
 }
 
-/// The folder that has `images` and `groundTruth`: the one given, or `data` below it.
-pub fn root(data: &Path) -> Result<PathBuf> {
-    let has_both = |dir: &Path| dir.join("images").is_dir() && dir.join("groundTruth").is_dir();
-    [data.to_path_buf(), data.join("data"), data.join("BSDS500/data")]
-        .into_iter()
-        .find(|dir| has_both(dir))
-        .ok_or_else(|| {
-            let message = format!("`{}` has no folders `images` and `groundTruth`", data.display());
-            Hinted::error(message, LAYOUT)
-        })
+/// The folder that has all of some folders: the one given, or `data` below it.
+pub fn root(data: &Path, folders: &[&str]) -> Result<PathBuf> {
+    let has_all = |dir: &PathBuf| folders.iter().all(|folder| dir.join(folder).is_dir());
+    let places = [data.to_path_buf(), data.join("data"), data.join("BSDS500/data")];
+    places.into_iter().find(has_all).ok_or_else(|| {
+        let plural = if folders.len() == 1 { "folder" } else { "folders" };
+        let message = format!("`{}` has no {plural} `{}`", data.display(), folders.join("` and `"));
+        Hinted::error(message, LAYOUT)
+    })
 }
 
 /// The ground truths of a split by name: every `.mat` file of the folder, sorted.
@@ -56,7 +55,7 @@ pub fn truths(root: &Path, split: &str) -> Result<Vec<(String, PathBuf)>> {
 
 /// The images of a split that have a ground truth, in the order of their names, and how many have none.
 pub fn entries(data: &Path, split: &str) -> Result<(Vec<Entry>, usize)> {
-    let root = root(data)?;
+    let root = root(data, &["images", "groundTruth"])?;
     let dir = root.join("images").join(split);
     let images = files(&dir, &["jpg", "jpeg", "png"])?;
     if images.is_empty() {

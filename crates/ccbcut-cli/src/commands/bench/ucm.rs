@@ -94,14 +94,7 @@ struct Tasks {
 
 /// Pairs predictions with ground truths by name.
 fn tasks(args: &UcmArgs, output: &Output) -> Result<Tasks> {
-    let data = &args.data;
-    let root = [data.clone(), data.join("data"), data.join("BSDS500/data")]
-        .into_iter()
-        .find(|dir| dir.join("groundTruth").is_dir())
-        .ok_or_else(|| {
-            let message = format!("`{}` has no folder `groundTruth`", data.display());
-            Hinted::error(message, "expected groundTruth/SPLIT/*.mat below --data, as in the BSDS500 archive")
-        })?;
+    let root = dataset::root(&args.data, &["groundTruth"])?;
     let truths = dataset::truths(&root, args.split.name())?;
     let found = dataset::files(&args.pred, &["mat", "npy", "png", "tif", "tiff"])?;
     if found.is_empty() {
