@@ -133,6 +133,17 @@ pub enum Error {
         /// Height and width of the ground truth.
         truth: (usize, usize),
     },
+    /// A contour map of another size than the image.
+    #[error(
+        "the contour map is {} x {} pixels, but the image is {} x {}",
+        map.1, map.0, image.1, image.0
+    )]
+    ContourSizes {
+        /// Height and width of the image.
+        image: (usize, usize),
+        /// Height and width of the map.
+        map: (usize, usize),
+    },
     /// A comparison without a single pixel, image or truth.
     #[error("there is nothing to compare: no ground truth, or none that labels a pixel")]
     NothingToCompare,

@@ -3,10 +3,14 @@
 //! An [`Affinity`] ties every pixel to the pixels of a disc around it, its [`Neighborhood`], by weights that are
 //! large where two pixels look as if they belong together. One construction per file.
 
+mod contour;
 mod exp;
 mod lab;
+mod product;
 
+pub use contour::{ContourAffinity, ContourWeight};
 pub use lab::{LabAffinity, LabKernel};
+pub use product::ProductAffinity;
 
 use crate::{
     error::{Error, Result},

@@ -3,6 +3,8 @@
 //! Work is cut into bands of rows. A band adds to its own rows and to those its offsets reach below it, in a buffer
 //! of its own; the buffers are added up in the order of the bands.
 
+use std::collections::HashMap;
+
 use crate::{
     error::{Error, Result},
     labels::Labels,
@@ -91,6 +93,44 @@ impl Graph {
         let (degrees, n_edges) = added_up(&stencil, &bands);
         let (storage, degrees) = (Storage::Stencil(stencil), degrees.into());
         Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges })
+    }
+
+    /// The pixel graph with `f(weight, other's weight)` on the same edges; without another, 0 takes its place.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless both are pixel graphs of the same grid and offsets, and the errors of
+    /// [`Graph::from_stencil`].
+    pub(crate) fn map_pixel_weights(
+        self,
+        other: Option<&Self>,
+        f: impl Fn(f32, f32) -> f32 + Sync + Send,
+    ) -> Result<Self> {
+        let mismatch = |got: usize| {
+            let (what, expected) = ("the other pixel graph", self.n_edges());
+            Error::ShapeMismatch { what, expected, got }
+        };
+        let Some(own) = self.half_stencil() else { return Err(mismatch(0)) };
+        let others = match other.map(|other| (other, other.half_stencil())) {
+            None => None,
+            Some((_, Some(stencil)))
+                if (stencil.height, stencil.width, stencil.offsets)
+                    == (own.height, own.width, own.offsets) =>
+            {
+                Some(stencil.weights)
+            }
+            Some((other, _)) => return Err(mismatch(other.n_edges())),
+        };
+        let (height, width, offsets) = (own.height, own.width, own.offsets.to_vec());
+        let index: HashMap<_, _> = offsets.iter().enumerate().map(|(o, &offset)| (offset, o)).collect();
+        let per_row = offsets.len() * width;
+        Self::from_stencil_rows(height, width, offsets, |p, q, weights| {
+            let (row, column) = (p / width, p % width);
+            let offset = (q / width - row, (q % width) as isize - column as isize);
+            let first = row * per_row + index[&offset] * width + column;
+            for (k, w) in weights.iter_mut().enumerate() {
+                *w = f(own.weights[first + k], others.map_or(0.0, |others| others[first + k]));
+            }
+        })
     }
 
     /// The stored half of a pixel graph; `None` for compressed rows.

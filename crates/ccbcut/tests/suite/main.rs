@@ -8,6 +8,7 @@
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `mpb`: cues, contours and their affinity against stored results of the public code.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -18,6 +19,7 @@ mod benchmark;
 mod contours;
 mod decimation;
 mod invariants;
+mod mpb;
 mod oracle;
 mod paper;
 mod solver;
