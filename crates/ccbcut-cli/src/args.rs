@@ -4,7 +4,9 @@
 //! explained in `--help`. The structures serialise to the `parameters` object of the JSON report, so a key there is
 //! always the name of an option with `_` for `-`.
 
+mod affinity;
 mod bench;
+mod contours;
 mod cut;
 mod evaluate;
 mod figures;
@@ -12,13 +14,15 @@ mod graph;
 mod names;
 mod segment;
 
+pub use affinity::{Affinity, AffinityMix};
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
-pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
+pub use contours::ContoursArgs;
+pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
-    Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
+    BalanceName, ColorChoice, ContourWeight, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
     Variant,
 };
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
@@ -53,6 +57,8 @@ pub enum Verb {
     Embed(EmbedArgs),
     /// Print what a partition of a graph costs
     Cost(CostArgs),
+    /// Find the contours of images: the multiscale probability of boundary
+    Contours(ContoursArgs),
     /// Score label maps against ground truths
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system

@@ -77,17 +77,23 @@ impl Job {
 /// # Errors
 /// When the options do not fit the inputs, when two inputs would write the same file, or when a file exists and
 /// `--force` is not given.
-pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) -> Result<Vec<Job>> {
+///
+/// `of_single` are further options that need a single input: whether each is given, and its name.
+pub fn plan(
+    inputs: &[PathBuf],
+    of_single: &[(bool, &str)],
+    args: &OutputArgs,
+    segments: usize,
+) -> Result<Vec<Job>> {
     let is_file = |path: &PathBuf| LabelFormat::of_path(path).is_some() && !path.is_dir();
     let single = [
-        (mask, "--mask"),
         (args.regions.is_some(), "--regions"),
         (args.coco.is_some(), "--coco"),
         (args.geojson.is_some(), "--geojson"),
         (args.ucm.is_some(), "--ucm"),
     ];
     if inputs.len() > 1 {
-        if let Some((_, name)) = single.iter().find(|(given, _)| *given) {
+        if let Some((_, name)) = of_single.iter().chain(&single).find(|(given, _)| *given) {
             bail!("{name} needs a single input, but {} were given", inputs.len());
         }
         if let Some(file) = args.output.iter().find(|path| is_file(path)) {
@@ -260,7 +266,7 @@ mod tests {
     fn planned(words: &[&str]) -> Result<Vec<Job>> {
         let line = ["ccbcut", "segment"].iter().chain(words);
         let Verb::Segment(args) = Cli::try_parse_from(line)?.verb else { bail!("another verb") };
-        plan(&args.images, args.graph.mask.is_some(), &args.output, args.partition.segments)
+        plan(&args.images, &[(args.graph.mask.is_some(), "--mask")], &args.output, args.partition.segments)
     }
 
     fn names(words: &[&str]) -> Vec<String> {

@@ -2,13 +2,14 @@
 
 use ccbcut::{
     Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
-    affinity::{LabAffinity, LabKernel, Neighborhood},
+    affinity::{ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, ProductAffinity},
     cluster::Run,
+    image::contours::{Contours, MultiscalePb},
     partition::Rounding,
 };
 
 use crate::{
-    args::{self, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs},
+    args::{self, Affinity, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs},
     output,
     report::{GraphFacts, Sweep},
 };
@@ -74,24 +75,48 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
     }
 }
 
+/// How the options compare pixels; given contours stand in for those that would be found.
+pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) -> ProductAffinity {
+    let near = Neighborhood::new(graph.radius);
+    let mut product = ProductAffinity::new();
+    for &(factor, power) in graph.mix().factors() {
+        product = match factor {
+            Affinity::Lab => {
+                let kernel = match graph.kernel {
+                    Kernel::Gaussian => LabKernel::Gaussian { sigma: graph.sigma },
+                    Kernel::Adaptive => LabKernel::Adaptive { scale: graph.scale },
+                    Kernel::Released => LabKernel::Released { beta: graph.beta },
+                };
+                product.and(LabAffinity::new(kernel).neighborhood(near).smoothing(graph.smooth), power)
+            }
+            Affinity::Mpb => {
+                let sigma = graph.contour_sigma;
+                let weight = match graph.contour_weight {
+                    args::ContourWeight::Sigmoid => ContourWeight::Sigmoid { sigma },
+                    args::ContourWeight::Exponential => ContourWeight::Exponential { sigma },
+                };
+                let by_contours = match contours {
+                    Some(contours) => ContourAffinity::given(contours.clone()),
+                    None => ContourAffinity::mpb(MultiscalePb::new().seed(seed)),
+                };
+                product.and(by_contours.weight(weight).neighborhood(near), power)
+            }
+        };
+    }
+    product
+}
+
 /// The segmenter with the options' settings.
 pub fn segmenter(
     partition: &PartitionArgs,
     embedding: &EmbeddingArgs,
     graph: &ImageGraphArgs,
     connected: bool,
+    contours: Option<&Contours>,
 ) -> Segmenter {
-    let kernel = match graph.kernel {
-        Kernel::Gaussian => LabKernel::Gaussian { sigma: graph.sigma },
-        Kernel::Adaptive => LabKernel::Adaptive { scale: graph.scale },
-        Kernel::Released => LabKernel::Released { beta: graph.beta },
-    };
-    let args::Affinity::Lab = graph.affinity;
-    let affinity =
-        LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)).smoothing(graph.smooth);
     let segmenter = Segmenter::new(partition.segments, embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
-        .affinity(affinity)
+        .affinity(affinity(graph, embedding.seed, contours))
         .levels(graph.levels)
         .connected(connected);
     match graph.upsampling {

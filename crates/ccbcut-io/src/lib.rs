@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | images | PNG, JPEG, TIFF, WebP, BMP, PNM, `.npy` | PNG |
 //! | label maps | PNG, TIFF, `.npy`, `.mat` (`segs`, BSDS `groundTruth`) | PNG, TIFF, `.npy`, `.mat`, COCO, GeoJSON, CSV |
-//! | contour maps | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
+//! | hierarchies | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
+//! | contour maps | images, `.npy` | PNG, `.npy` |
 //! | ground truth with boundaries | as label maps | |
 //! | graphs | `.npz`, `.mtx`, `.npy`, edge lists | `.npz`, `.mtx` |
 //! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv` |
@@ -64,6 +65,7 @@ mod label_vectors;
 
 mod npy;
 
+mod boundary_maps;
 mod bytes;
 
 mod atomic;
@@ -72,6 +74,7 @@ mod error;
 
 pub use crate::{
     atomic::{Outputs, Overwrite, write_whole},
+    boundary_maps::{decode_contours, encode_contours, read_contours},
     coco::{CocoCounts, Rle, encode_coco, write_coco},
     contour_maps::{decode_ucm, encode_ucm, read_ucm, write_ucm},
     error::{Error, Place, Result},
@@ -84,7 +87,7 @@ pub use crate::{
         write_segs,
     },
     label_vectors::{decode_labels_vector, encode_labels_vector, read_labels_vector, write_labels_vector},
-    npy::{Array, Element, Values, decode_npy, read_npy, write_npy},
+    npy::{Array, Element, Values, decode_npy, encode_npy, read_npy, write_npy},
     npz::{Archive, decode_npz, read_npz, write_npz},
     table::{RegionRow, encode_regions_csv, write_regions_csv},
 };

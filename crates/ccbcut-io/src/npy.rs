@@ -382,7 +382,7 @@ pub fn write_npy<T: Element>(path: &Path, shape: &[usize], values: &[T], overwri
 }
 
 /// The bytes of a `.npy` file; `values` must fill the shape, in C order.
-pub(crate) fn encode_npy<T: Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
+pub fn encode_npy<T: Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
     debug_assert_eq!(shape.iter().product::<usize>(), values.len());
     let mut out = encode_header(T::DESCR, shape);
     out.reserve(size_of_val(values));

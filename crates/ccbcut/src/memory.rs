@@ -107,6 +107,10 @@ pub struct ImageRun {
     pub width: usize,
     /// Numbers per pixel.
     pub channels: usize,
+    /// Affinities that are multiplied.
+    pub affinities: usize,
+    /// Whether contours are looked for.
+    pub detects_contours: bool,
     /// Half the neighbours of a pixel: the offsets that the graph stores.
     pub offsets: usize,
     /// Decimations asked for.
@@ -123,6 +127,9 @@ const PROGRAM: f64 = 13e6;
 /// Bytes of an entry of compressed rows: an index and a weight.
 const ENTRY: f64 = 12.0;
 
+/// Bytes a pixel that the detector of contours holds: responses of 34 filters, two sets of oriented strengths, bins.
+const CONTOURS: f64 = 220.0;
+
 /// Predicts a run over an image.
 pub fn of_image(run: &ImageRun) -> Prediction {
     let pixels = (run.height as f64) * (run.width as f64);
@@ -136,7 +143,14 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     let mut table = Table::new();
     // The pixels, the 8-bit copy for pictures, the list of pixels and the label maps.
     table.add("image", pixels * (4.0 * run.channels as f64 + 3.0 + 12.0), Phase::Read, Phase::Costs);
-    table.add("pixel graph", pixels * (4.0 * run.offsets as f64 + 8.0), Phase::Affinity, Phase::Costs);
+    let graph_bytes = pixels * (4.0 * run.offsets as f64 + 8.0);
+    table.add("pixel graph", graph_bytes, Phase::Affinity, Phase::Costs);
+    if run.affinities > 1 {
+        table.add("second pixel graph", graph_bytes, Phase::Affinity, Phase::Affinity);
+    }
+    if run.detects_contours {
+        table.add("contours", pixels * CONTOURS, Phase::Affinity, Phase::Affinity);
+    }
     table.add("colours", pixels * 12.0, Phase::Affinity, Phase::Affinity);
 
     let (mut height, mut width, mut level) = (run.height, run.width, 0);
@@ -251,7 +265,9 @@ mod tests {
     use crate::graph::gallery;
 
     fn photograph(side: usize, levels: usize) -> ImageRun {
-        ImageRun { height: side, width: side, channels: 3, offsets: 158, levels, segments: 8, columns: 8 }
+        let (affinities, detects_contours) = (1, false);
+        let (height, width, channels, offsets, segments, columns) = (side, side, 3, 158, 8, 8);
+        ImageRun { height, width, channels, affinities, detects_contours, offsets, levels, segments, columns }
     }
 
     #[test]

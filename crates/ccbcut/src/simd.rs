@@ -14,10 +14,10 @@ fn arch() -> Arch {
     *ARCH.get_or_init(Arch::new)
 }
 
-/// Runs a closure (or a loop with its data as a type of its own), compiled for the widest vector instructions that the
-/// machine has.
+/// Runs a loop with its data as a type of its own, compiled for the widest vector instructions that the machine has.
 ///
-/// It, and every function it calls in a hot loop, must be inlined: mark them `#[inline(always)]`.
+/// It, and every function it calls in a hot loop, must be inlined: mark them `#[inline(always)]`. A closure works, but
+/// cannot be so marked, and is compiled for the least machine as soon as it is not small.
 #[inline]
 pub(crate) fn widest<W: pulp::WithSimd>(work: W) -> W::Output {
     arch().dispatch(work)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Affinity;
+use super::AffinityMix;
 
 /// Run a whole benchmark, or score the results of another system.
 #[derive(Debug, Args)]
@@ -59,9 +59,12 @@ pub struct BsdsArgs {
     /// Which images
     #[arg(long, value_enum, default_value = "val", value_name = "SPLIT")]
     pub split: Split,
-    /// How pixels are compared
-    #[arg(long, value_enum, default_value_t, value_name = "BY")]
-    pub affinity: Affinity,
+    /// How pixels are compared; every method runs with each of a list: lab,mpb,lab+mpb
+    ///
+    /// Methods of another affinity than lab are named after it: `ncut-h:affinity=mpb`. A method that names one itself has
+    /// only that.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "lab")]
+    pub affinity: Vec<AffinityMix>,
     /// Methods, each with options of its own if need be: ccn1.25-h:sigma=7:min-share=0.01
     ///
     /// A name is a cost and a way: ncut, rcut, ccnT or ccrT with T the value of tau; then -m for multiway or -h for

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{BalanceName, Method, Rounding, Variant};
 use crate::memory::MaxMemory;
 
-/// κ̃ where neither `--kappa` nor `--kappa-count` is given.
-const DEFAULT_KAPPA: f64 = 1e-4;
+/// κ̃ of graphs where neither `--kappa` nor `--kappa-count` is given.
+pub const DEFAULT_KAPPA: f64 = 1e-4;
 
 /// Into how many parts, and how.
 #[derive(Debug, Clone, Args, Serialize)]
@@ -70,7 +70,7 @@ pub struct EmbeddingArgs {
     /// Which form of the reweighting algorithm runs
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub variant: Variant,
-    /// Share of the uncut edges that smoothing leaves free, 0 to 1 [default: 0.0001]
+    /// Share of the uncut edges that smoothing leaves free, 0 to 1 [default: 0.0001; 0.2 where contours have a say]
     #[arg(
         long,
         value_name = "F",
@@ -132,9 +132,9 @@ pub struct EmbeddingArgs {
 impl EmbeddingArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
-    pub fn resolved(mut self) -> Self {
+    pub fn resolved(mut self, kappa: f64) -> Self {
         if self.kappa_count.is_none() {
-            self.kappa = self.kappa.or(Some(DEFAULT_KAPPA));
+            self.kappa = self.kappa.or(Some(kappa));
         }
         self
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{EmbeddingArgs, MemoryArgs, PartitionArgs, StartWeights};
+use super::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs, StartWeights};
 
 /// Cut a graph into parts.
 ///
@@ -41,7 +41,7 @@ impl ClusterArgs {
     #[must_use]
     pub fn resolved(mut self) -> Self {
         self.partition = self.partition.resolved(self.embedding.variant);
-        self.embedding = self.embedding.resolved();
+        self.embedding = self.embedding.resolved(DEFAULT_KAPPA);
         self
     }
 }
@@ -85,7 +85,7 @@ impl EmbedArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        self.embedding = self.embedding.resolved();
+        self.embedding = self.embedding.resolved(DEFAULT_KAPPA);
         self
     }
 }

@@ -26,13 +26,15 @@ pub enum BalanceName {
     Ratio,
 }
 
-/// How pixels are compared.
+/// How the strongest contour m between two pixels becomes a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Affinity {
-    /// By distance in L*a*b* colour
+pub enum ContourWeight {
+    /// exp(-(1 - q)/sigma), q a sigmoid of m, as the code of BSDS500 does it
     #[default]
-    Lab,
+    Sigmoid,
+    /// exp(-m/sigma), as the paper on mPb has it
+    Exponential,
 }
 
 /// How a colour distance d becomes a weight.

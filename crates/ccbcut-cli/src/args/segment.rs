@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{Affinity, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling, Variant};
+use super::{
+    AffinityMix, ContourWeight, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling,
+    Variant,
+};
 
 /// Cut images into segments.
 ///
@@ -45,7 +48,8 @@ impl SegmentArgs {
             Variant::Published | Variant::Weighted => Upsampling::Prolong,
         };
         self.graph.upsampling = self.graph.upsampling.or(Some(default));
-        self.embedding = self.embedding.resolved();
+        self.graph.affinity = Some(self.graph.mix());
+        self.embedding = self.embedding.resolved(self.graph.mix().default_kappa());
         self
     }
 }
@@ -54,9 +58,30 @@ impl SegmentArgs {
 #[derive(Debug, Clone, Args, Serialize)]
 #[command(next_help_heading = "Image to graph")]
 pub struct ImageGraphArgs {
-    /// How pixels are compared
-    #[arg(long, value_enum, default_value_t, value_name = "BY", hide_short_help = true)]
-    pub affinity: Affinity,
+    /// How pixels are compared: lab, mpb, or several joined by + [default: lab; mpb with --contours]
+    ///
+    /// `lab` compares their colours, `mpb` looks for contours between them. `lab+mpb` multiplies the two; a number before a
+    /// name is the power its weights are raised to, as in `0.5lab+mpb`.
+    #[arg(long, value_name = "BY")]
+    pub affinity: Option<AffinityMix>,
+    /// Take these contours for `mpb`: a gray image or .npy (0 to 1); needs a single input
+    ///
+    /// The map of any boundary detector, or a drawing, of the size of the image.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub contours: Option<PathBuf>,
+    /// How the strongest contour between two pixels becomes a weight
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
+    pub contour_weight: ContourWeight,
+    /// Width of that weight, in strengths of contours
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0.1,
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub contour_sigma: f64,
     /// How a colour distance becomes a weight
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,
@@ -114,6 +139,17 @@ pub struct ImageGraphArgs {
     /// Refuse larger images
     #[arg(long, value_name = "N", default_value_t = 50_000_000, hide_short_help = true)]
     pub max_pixels: usize,
+}
+
+impl ImageGraphArgs {
+    /// How pixels are compared, the default filled in.
+    pub fn mix(&self) -> AffinityMix {
+        let default = || match &self.contours {
+            Some(_) => AffinityMix::of_contours(),
+            None => AffinityMix::default(),
+        };
+        self.affinity.clone().unwrap_or_else(default)
+    }
 }
 
 /// What is written, and where.

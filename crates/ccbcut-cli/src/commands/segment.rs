@@ -6,18 +6,19 @@ use anyhow::{Context, Result, ensure};
 use ccbcut::{
     Control, Image, LabelMap, Ucm,
     affinity::Neighborhood,
+    image::contours::Contours,
     memory::{ImageRun, Prediction, of_image},
     partition::Tree,
     report::Stage,
 };
 use ccbcut_io::{
     CocoCounts, Decoded, Limits, RegionRow, encode_coco, encode_geojson, encode_label_map,
-    encode_regions_csv, encode_ucm, read_mask,
+    encode_regions_csv, encode_ucm, read_contours, read_mask,
 };
 use rayon::prelude::*;
 
 use crate::{
-    args::{ImageGraphArgs, Method, SegmentArgs},
+    args::{Affinity, ImageGraphArgs, Method, SegmentArgs},
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
@@ -40,7 +41,12 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
         let message = "--ucm writes the hierarchy of a cut, and a multiway cut has none";
         return Err(Hinted::error(message.to_owned(), "use --method hierarchical"));
     }
-    let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output, smaller)?;
+    if args.graph.contours.is_some() && !args.graph.mix().has(Affinity::Mpb) {
+        let message = format!("--contours are given, but the affinity is {}", args.graph.mix());
+        return Err(Hinted::error(message, "use --affinity mpb, or a formula with mpb in it"));
+    }
+    let of_single = [(args.graph.mask.is_some(), "--mask"), (args.graph.contours.is_some(), "--contours")];
+    let jobs = files::plan(&args.images, &of_single, &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
     let (mut n_failed, mut below) = (0, false);
@@ -117,6 +123,8 @@ struct Input {
     image: Image,
     /// Which pixels to cut, row by row; all where there is none.
     mask: Option<Vec<bool>>,
+    /// The contours that were given.
+    contours: Option<Contours>,
     /// 8-bit RGB for pictures, row by row.
     rgb: Vec<u8>,
 }
@@ -143,8 +151,9 @@ impl Input {
                 None => other.values,
             });
         }
+        let contours = args.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
         let rgb = paint::rgb_of(&image);
-        Ok(Self { image, mask, rgb })
+        Ok(Self { image, mask, contours, rgb })
     }
 }
 
@@ -166,7 +175,13 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
     let stop = || watch.flow().is_break();
     let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
     let mut control = Control::new().observer(&mut observe).stop(&stop);
-    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected);
+    let segmenter = library::segmenter(
+        &args.partition,
+        &args.embedding,
+        &args.graph,
+        args.output.connected,
+        input.contours.as_ref(),
+    );
     let cut = segmenter.segment_with(&input.image, input.mask.as_deref(), &mut control)?;
     let mut smaller = Vec::new();
     if args.output.all_k {
@@ -200,6 +215,8 @@ fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
         height,
         width,
         channels: image.channels(),
+        affinities: args.graph.mix().factors().len(),
+        detects_contours: args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none(),
         offsets,
         levels: args.graph.levels,
         segments: args.partition.segments,

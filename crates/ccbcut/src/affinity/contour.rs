@@ -139,7 +139,7 @@ impl Affinity for ContourAffinity {
         let steps = Steps::new(&contours, self.weight);
         Graph::from_stencil_rows(height, width, offsets, |p, q, weights| {
             let paths = both_ways((q / width - p / width, (q % width) as isize - (p % width) as isize));
-            simd::widest(|| steps.fill(p, &paths, weights));
+            simd::widest(Fill { steps: &steps, p, paths: &paths, weights });
             if let Some(mask) = mask {
                 let masked = |k: &usize| !(mask[p + k] && mask[q + k]);
                 (0..weights.len()).filter(masked).for_each(|k| weights[k] = 0.0);
@@ -190,6 +190,23 @@ impl Steps {
             }
         }
         weights.iter_mut().zip(&back).for_each(|(there, back)| *there = (*there + back) / 2.0);
+    }
+}
+
+/// The call of [`Steps::fill`], for vector instructions.
+struct Fill<'a> {
+    steps: &'a Steps,
+    p: usize,
+    paths: &'a [Vec<Step>; 2],
+    weights: &'a mut [f32],
+}
+
+impl pulp::NullaryFnOnce for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.steps.fill(self.p, self.paths, self.weights);
     }
 }
 

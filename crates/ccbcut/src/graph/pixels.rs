@@ -63,9 +63,15 @@ impl Graph {
         fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send,
     ) -> Result<Self> {
         check_vertex_count(height.saturating_mul(width))?;
-        let mut stencil = Stencil { height, width, offsets, weights: Vec::new(), cells: None };
+        let weights = vec![0.0_f32; offsets.len() * width * height];
+        Self::filled(Stencil { height, width, offsets, weights, cells: None }, fill)
+    }
+
+    /// The graph of a stencil once `fill(p, q, weights)` has changed its weights, where they are.
+    fn filled(mut stencil: Stencil, fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send) -> Result<Self> {
+        let (height, width) = (stencil.height, stencil.width);
         let per_row = stencil.offsets.len() * width;
-        let mut weights = vec![0.0_f32; per_row * height];
+        let mut weights = std::mem::take(&mut stencil.weights);
         let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
             let mut sums = BandSums::new(&stencil, band * BAND);
             for (k, weights) in part.chunks_exact_mut(per_row).enumerate() {
@@ -95,7 +101,7 @@ impl Graph {
         Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges })
     }
 
-    /// The pixel graph with `f(weight, other's weight)` on the same edges; without another, 0 takes its place.
+    /// The pixel graph with `f(weight, other's weight)` on the same edges, in place; without another, 0 stands for it.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] unless both are pixel graphs of the same grid and offsets, and the errors of
@@ -105,30 +111,29 @@ impl Graph {
         other: Option<&Self>,
         f: impl Fn(f32, f32) -> f32 + Sync + Send,
     ) -> Result<Self> {
-        let mismatch = |got: usize| {
-            let (what, expected) = ("the other pixel graph", self.n_edges());
-            Error::ShapeMismatch { what, expected, got }
-        };
-        let Some(own) = self.half_stencil() else { return Err(mismatch(0)) };
-        let others = match other.map(|other| (other, other.half_stencil())) {
+        let (what, expected) = ("the other pixel graph", self.n_edges());
+        let mismatch = |got: usize| Error::ShapeMismatch { what, expected, got };
+        let Storage::Stencil(stencil) = self.storage else { return Err(mismatch(0)) };
+        let others = match other.map(|other| (other.n_edges(), other.half_stencil())) {
             None => None,
-            Some((_, Some(stencil)))
-                if (stencil.height, stencil.width, stencil.offsets)
-                    == (own.height, own.width, own.offsets) =>
+            Some((_, Some(other)))
+                if stencil.cells.is_none()
+                    && (other.height, other.width) == (stencil.height, stencil.width)
+                    && other.offsets == stencil.offsets =>
             {
-                Some(stencil.weights)
+                Some(other.weights)
             }
-            Some((other, _)) => return Err(mismatch(other.n_edges())),
+            Some((got, _)) => return Err(mismatch(got)),
         };
-        let (height, width, offsets) = (own.height, own.width, own.offsets.to_vec());
-        let index: HashMap<_, _> = offsets.iter().enumerate().map(|(o, &offset)| (offset, o)).collect();
-        let per_row = offsets.len() * width;
-        Self::from_stencil_rows(height, width, offsets, |p, q, weights| {
+        let index: HashMap<_, _> =
+            stencil.offsets.iter().enumerate().map(|(o, &offset)| (offset, o)).collect();
+        let (width, per_row) = (stencil.width, stencil.offsets.len() * stencil.width);
+        Self::filled(stencil, |p, q, weights| {
             let (row, column) = (p / width, p % width);
             let offset = (q / width - row, (q % width) as isize - column as isize);
             let first = row * per_row + index[&offset] * width + column;
             for (k, w) in weights.iter_mut().enumerate() {
-                *w = f(own.weights[first + k], others.map_or(0.0, |others| others[first + k]));
+                *w = f(*w, others.map_or(0.0, |others| others[first + k]));
             }
         })
     }

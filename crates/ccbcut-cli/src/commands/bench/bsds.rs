@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use super::{
     dataset::{self, Entry},
     keep::Keep,
-    method::Method,
+    method::{Method, with_affinities},
     page,
     pictures::{self, Gallery},
     record::{CutRun, Record, Store},
@@ -76,7 +76,7 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
 
     let images: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let names: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
-    let summary = Summary::new(&store, &names, &images, args.affinity, args.split)?;
+    let summary = Summary::new(&store, &names, &images, args.split)?;
     write(&args.out.join("tables.md"), summary.markdown().as_bytes())?;
     write(&args.out.join("summary.json"), &serde_json::to_vec_pretty(&summary)?)?;
     let gallery = if args.no_pictures {
@@ -124,10 +124,9 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn methods(args: &BsdsArgs) -> Result<Vec<Method>> {
-    let methods = args
-        .methods
+    let methods = with_affinities(&args.methods, &args.affinity)
         .iter()
-        .map(|text| Method::parse(text, args.affinity, &args.set))
+        .map(|text| Method::parse(text, &args.set))
         .collect::<Result<Vec<_>>>()?;
     for (i, method) in methods.iter().enumerate() {
         if methods[..i].iter().any(|other| other.name == method.name) {
@@ -224,7 +223,8 @@ fn cut(task: &Task<'_>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
         // All the others come for nothing.
         ks = (1..=ks.last().copied().unwrap_or(1)).collect();
     }
-    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected);
+    let segmenter =
+        library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected, None);
     let stop = || watch.is_interrupted();
     let Family { members, stages, runs } =
         segmenter.segment_family(&image, &ks, &mut Control::new().stop(&stop))?;

@@ -5,7 +5,7 @@ use clap::{FromArgMatches, Parser};
 use serde_json::{Map, Value};
 
 use crate::{
-    args::{Affinity, BalanceName, Method as Way, SegmentArgs},
+    args::{AffinityMix, BalanceName, Method as Way, SegmentArgs},
     exit::Hinted,
     report,
 };
@@ -36,7 +36,7 @@ struct Line {
 
 impl Method {
     /// Reads `ccn1.25-h:sigma=7`; `set` are options for all methods, in the form `sigma=7`.
-    pub fn parse(text: &str, affinity: Affinity, set: &[String]) -> Result<Self> {
+    pub fn parse(text: &str, set: &[String]) -> Result<Self> {
         let mut pieces = text.split(':');
         let name = pieces.next().unwrap_or("");
         let named = cost_and_way(name);
@@ -49,9 +49,9 @@ impl Method {
         let mut words = vec!["segment".to_owned(), "-".to_owned()];
         for option in options {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            if ["tau", "balance", "method", "segments", "affinity"].contains(&key) {
+            if ["tau", "balance", "method", "segments", "contours"].contains(&key) {
                 bail!(
-                    "`{option}` of `{text}`: `{key}` is part of the method's name, or has an option of its own"
+                    "`{option}` of `{text}`: `{key}` is part of the method's name, or cannot be the same for all images"
                 );
             }
             if seen.contains(&key) {
@@ -72,7 +72,6 @@ impl Method {
             args.embedding.balance = balance;
             args.partition.method = way;
         }
-        args.graph.affinity = affinity;
         // So that the columns are those of each number of parts, not of one.
         let columns = args.partition.columns;
         let mut args = args.resolved();
@@ -88,6 +87,28 @@ impl Method {
         }
         Ok(all)
     }
+}
+
+/// The names of methods with each of some affinities; those that name one themselves stay as they are.
+pub fn with_affinities(methods: &[String], affinities: &[AffinityMix]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (i, affinity) in affinities.iter().enumerate() {
+        for method in methods {
+            match affinity_of(method) {
+                Some(_) if i > 0 => {}
+                None if *affinity != AffinityMix::default() => {
+                    names.push(format!("{method}:affinity={affinity}"));
+                }
+                _ => names.push(method.clone()),
+            }
+        }
+    }
+    names
+}
+
+/// The affinity that the name of a method gives.
+pub fn affinity_of(name: &str) -> Option<&str> {
+    name.split(':').find_map(|option| option.strip_prefix("affinity="))
 }
 
 /// What is wrong, without advice on the use of a command that nobody typed.
@@ -142,7 +163,7 @@ mod tests {
 
     fn parse(text: &str, set: &[&str]) -> Result<Method> {
         let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
-        Method::parse(text, Affinity::Lab, &set)
+        Method::parse(text, &set)
     }
 
     #[test]
@@ -172,6 +193,27 @@ mod tests {
         assert_eq!((paper.graph.sigma, paper.graph.smooth, paper.partition.min_share), (5.0, 0.0, 0.0));
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
         assert!(parse("ccn1-h:tau=7", &[]).is_err());
+    }
+
+    #[test]
+    fn methods_are_multiplied_by_affinities() {
+        let methods = ["ncut-h", "ccn1-h:sigma=3", "ccn1-h:affinity=mpb"].map(str::to_owned);
+        let affinities = ["lab", "lab+mpb"].map(|text| text.parse().unwrap());
+        let names = with_affinities(&methods, &affinities);
+        let want = [
+            "ncut-h",
+            "ccn1-h:sigma=3",
+            "ccn1-h:affinity=mpb",
+            "ncut-h:affinity=lab+mpb",
+            "ccn1-h:sigma=3:affinity=lab+mpb",
+        ];
+        assert_eq!(names, want);
+        let method = parse("ncut-h:affinity=mpb", &[]).unwrap();
+        assert_eq!(
+            (method.args.graph.mix().to_string().as_str(), method.args.embedding.kappa),
+            ("mpb", Some(0.2))
+        );
+        assert!(parse("ncut-h:affinity=mpc", &[]).is_err());
     }
 
     #[test]

@@ -11,11 +11,11 @@ use ccbcut::metrics::{
 use serde::Serialize;
 
 use super::{
-    method::display_name,
+    method::{affinity_of, display_name},
     record::{Record, Store},
 };
 use crate::{
-    args::{Affinity, Split},
+    args::Split,
     report::{SCHEMA_VERSION, Versions},
 };
 
@@ -34,7 +34,7 @@ pub struct Summary {
     /// Which part of it.
     pub split: &'static str,
     /// How pixels were compared.
-    pub affinity: &'static str,
+    pub affinity: String,
     /// One per method, in the order asked for.
     pub methods: Vec<MethodSummary>,
     /// What ran.
@@ -99,14 +99,7 @@ pub struct Paired {
 
 impl Summary {
     /// Sums up the records of some methods on some images.
-    pub fn new(
-        store: &Store,
-        methods: &[&str],
-        images: &[String],
-        affinity: Affinity,
-        split: Split,
-    ) -> Result<Self> {
-        let Affinity::Lab = affinity;
+    pub fn new(store: &Store, methods: &[&str], images: &[String], split: Split) -> Result<Self> {
         let all: Vec<(&str, Vec<&Record>)> =
             methods.iter().map(|&m| (m, store.of_method(m, images))).collect();
         ensure!(all.iter().any(|(_, records)| !records.is_empty()), "no image could be cut by any method");
@@ -121,7 +114,7 @@ impl Summary {
             command: "bench bsds",
             data: "BSDS500",
             split: split.name(),
-            affinity: "lab",
+            affinity: affinities(methods),
             methods: summaries,
             versions: Versions::current(),
         })
@@ -287,6 +280,9 @@ fn over_k(records: &[&Record]) -> Result<Option<FamilyScore>> {
 
 /// Whether `other` is what `method` is compared with: the τ = 2 cost of the same balance, cut the same way.
 fn is_reference(other: &str, method: &str) -> bool {
+    if affinity_of(other) != affinity_of(method) {
+        return false;
+    }
     let head = |name: &str| name.split(':').next().unwrap_or("").to_owned();
     let (other, method) = (head(other), head(method));
     let way = |name: &str| name.rsplit('-').next().unwrap_or("").to_owned();
@@ -339,14 +335,37 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 4] {
 
 /// Table 1 of the paper for Lab affinities: covering, PRI and VI on the test split.
 fn published(method: &str) -> Option<Published> {
-    let (fixed, dynamic) = match method.split(':').next()? {
-        "ncut-m" => ([0.48, 0.70, 2.17], [0.65, 0.83, 1.50]),
-        "ccn1-m" => ([0.49, 0.69, 2.13], [0.66, 0.83, 1.47]),
-        "ncut-h" => ([0.51, 0.78, 1.98], [0.67, 0.87, 1.43]),
-        "ccn1-h" => ([0.57, 0.69, 1.81], [0.69, 0.78, 1.38]),
+    let head = method.split(':').next()?;
+    let (fixed, dynamic) = match (affinity_of(method).unwrap_or("lab"), head) {
+        ("lab", "ncut-m") => ([0.48, 0.70, 2.17], [0.65, 0.83, 1.50]),
+        ("lab", "ccn1-m") => ([0.49, 0.69, 2.13], [0.66, 0.83, 1.47]),
+        ("lab", "ncut-h") => ([0.51, 0.78, 1.98], [0.67, 0.87, 1.43]),
+        ("lab", "ccn1-h") => ([0.57, 0.69, 1.81], [0.69, 0.78, 1.38]),
+        ("lab", "ncheeger-h") => ([0.46, 0.78, 2.21], [0.62, 0.87, 1.66]),
+        ("mpb", "ncut-m") => ([0.29, 0.75, 2.86], [0.48, 0.84, 2.10]),
+        ("mpb", "ccn1-m") => ([0.32, 0.75, 2.75], [0.51, 0.83, 1.96]),
+        ("mpb", "ncut-h") => ([0.30, 0.83, 2.61], [0.48, 0.89, 2.00]),
+        ("mpb", "ccn1-h") => ([0.38, 0.73, 2.35], [0.52, 0.78, 1.83]),
+        ("mpb", "ncheeger-h") => ([0.27, 0.83, 2.90], [0.48, 0.88, 2.31]),
+        ("pmi", "ncut-m") => ([0.34, 0.76, 2.62], [0.53, 0.85, 1.86]),
+        ("pmi", "ccn1-m") => ([0.40, 0.77, 2.34], [0.58, 0.86, 1.65]),
+        ("pmi", "ncut-h") => ([0.37, 0.87, 2.37], [0.54, 0.90, 1.75]),
+        ("pmi", "ccn1-h") => ([0.47, 0.78, 1.99], [0.60, 0.81, 1.55]),
+        ("pmi", "ncheeger-h") => ([0.33, 0.84, 2.65], [0.51, 0.89, 2.04]),
         _ => return None,
     };
     Some(Published { fixed, dynamic })
+}
+
+/// The affinities of some methods, each once, in their order.
+fn affinities(methods: &[&str]) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for affinity in methods.iter().map(|method| affinity_of(method).unwrap_or("lab")) {
+        if !found.contains(&affinity) {
+            found.push(affinity);
+        }
+    }
+    found.join(", ")
 }
 
 /// Table 2 of the paper: minutes of one cut, over all τ, numbers of parts, images and affinities.
@@ -379,6 +398,7 @@ mod tests {
         assert!(is_reference("ncut-h:sigma=5", "ccn1.25-h:sigma=7"));
         assert!(is_reference("rcut-m", "ccr1-m"));
         assert!(!is_reference("ncut-m", "ccn1-h") && !is_reference("ncut-h", "ccr1-h"));
-        assert!(!is_reference("ncut-h", "ncut-h"));
+        assert!(!is_reference("ncut-h", "ncut-h") && !is_reference("ncut-h", "ccn1-h:affinity=mpb"));
+        assert!(is_reference("ncut-h:affinity=mpb", "ccn1-h:sigma=2:affinity=mpb"));
     }
 }

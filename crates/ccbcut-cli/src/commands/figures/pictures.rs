@@ -76,6 +76,8 @@ impl Picture {
         let (height, width) = (picture.image.height(), picture.image.width());
         let parts = args.segments.max(GROWTH[3]);
         let prediction = of_image(&ImageRun {
+            affinities: 1,
+            detects_contours: false,
             height,
             width,
             channels: picture.image.channels(),

@@ -14,7 +14,7 @@
 //! # References
 //! P. Arbeláez, M. Maire, C. Fowlkes, J. Malik, "Contour detection and hierarchical image segmentation", TPAMI 2011.
 
-use super::bins::BinMap;
+use super::bins::{BinMap, MAX_BINS};
 use crate::simd;
 
 /// Wedges of the disc; orientations are half as many.
@@ -25,6 +25,13 @@ pub const ORIENTATIONS: usize = WEDGES / 2;
 
 /// Bins the smoothing may reach beyond the histogram, at most.
 const REACH: usize = 8;
+
+/// Bins of 25, rounded up to vectors, and of textons; with what smoothing reaches.
+const NARROW: usize = 32 + 2 * REACH;
+const WIDE: usize = MAX_BINS + 2 * REACH;
+
+/// Bins that are smoothed at a time.
+const BLOCK: usize = 16;
 
 /// Partial sums of a dot product, so that none waits for another.
 const LANES: usize = 8;
@@ -133,18 +140,26 @@ impl Gradient {
 
     /// Adds `weight` times the gradients of a row of pixels to `out`: one row for each orientation.
     pub(super) fn add_row(&self, row: usize, weight: f32, out: &mut [f32]) {
-        if self.n_bins <= 32 {
-            self.add_row_of::<32, { 32 + 2 * REACH }>(row, weight, out);
-        } else {
-            self.add_row_of::<64, { 64 + 2 * REACH }>(row, weight, out);
+        match (self.n_bins <= 32, self.smoothing.reach) {
+            (true, 0) => self.add_row_of::<32, NARROW, 0>(row, weight, out),
+            (true, 1..=4) => self.add_row_of::<32, NARROW, 4>(row, weight, out),
+            (true, _) => self.add_row_of::<32, NARROW, REACH>(row, weight, out),
+            (false, 0) => self.add_row_of::<MAX_BINS, WIDE, 0>(row, weight, out),
+            (false, _) => self.add_row_of::<MAX_BINS, WIDE, REACH>(row, weight, out),
         }
     }
 
-    fn add_row_of<const N: usize, const PADDED: usize>(&self, row: usize, weight: f32, out: &mut [f32]) {
+    /// With room for N bins, P with those that smoothing reaches, and smoothing that reaches R bins far.
+    fn add_row_of<const N: usize, const P: usize, const R: usize>(
+        &self,
+        row: usize,
+        weight: f32,
+        out: &mut [f32],
+    ) {
         let stride = self.map.width();
         let width = stride - 2 * self.radius;
         let disc = Disc::new(self.radius, stride, N);
-        let kept = self.smoothing.kept::<N>(self.n_bins);
+        let compare = Compare::<N, P, R>::new(self, &disc);
         let bins = self.map.as_slice();
         let mut counts = vec![0_u32; WEDGES * N];
         for column in 0..width {
@@ -157,9 +172,7 @@ impl Gradient {
                 disc.leave.iter().for_each(|at| counts[bin(at)] -= 1);
                 disc.enter.iter().for_each(|at| counts[bin(at)] += 1);
             }
-            let compare =
-                Compare::<N, PADDED> { gradient: self, counts: &counts, kept: &kept, sizes: &disc.sizes };
-            let gradients = simd::widest(|| compare.gradients());
+            let gradients = simd::widest(Gradients { compare: &compare, counts: &counts });
             for (o, gradient) in gradients.iter().enumerate() {
                 out[o * width + column] += weight * gradient;
             }
@@ -167,87 +180,119 @@ impl Gradient {
     }
 }
 
-/// Histograms of wedges on their way to gradients.
-struct Compare<'a, const N: usize, const PADDED: usize> {
-    gradient: &'a Gradient,
+/// The call of [`Compare::gradients`], for vector instructions.
+struct Gradients<'a, const N: usize, const P: usize, const R: usize> {
+    compare: &'a Compare<N, P, R>,
     counts: &'a [u32],
-    kept: &'a [f32; N],
-    sizes: &'a [f32; WEDGES],
 }
 
-impl<const N: usize, const PADDED: usize> Compare<'_, N, PADDED> {
+impl<const N: usize, const P: usize, const R: usize> pulp::NullaryFnOnce for Gradients<'_, N, P, R> {
+    type Output = [f32; ORIENTATIONS];
+
     #[inline(always)]
-    fn gradients(&self) -> [f32; ORIENTATIONS] {
-        let (n_bins, smoothing) = (self.gradient.n_bins, &self.gradient.smoothing);
-        let mut total = [0.0_f32; PADDED];
-        let mut parts = [[0.0_f32; PADDED]; ORIENTATIONS];
-        for (j, part) in parts.iter_mut().enumerate() {
-            let (one, other) = (self.histogram(j), self.histogram(j + ORIENTATIONS));
-            let (scale, other_scale) = (self.scale(j, one), self.scale(j + ORIENTATIONS, other));
+    fn call(self) -> [f32; ORIENTATIONS] {
+        self.compare.gradients(self.counts)
+    }
+}
+
+/// From the histograms of wedges to gradients.
+struct Compare<const N: usize, const P: usize, const R: usize> {
+    taps: [f32; 2 * REACH + 1],
+    /// What each count of a bin adds to the mass of its histogram.
+    kept: [f32; N],
+    /// 1 for the bins that are there.
+    is_bin: [f32; N],
+    /// One over the masses, where smoothing does not change them.
+    scales: [f32; WEDGES],
+}
+
+impl<const N: usize, const P: usize, const R: usize> Compare<N, P, R> {
+    fn new(gradient: &Gradient, disc: &Disc) -> Self {
+        let is_bin = std::array::from_fn(|b| if b < gradient.n_bins { 1.0 } else { 0.0 });
+        let scales = disc.sizes.map(|size| if size > 0.0 { 1.0 / size } else { 0.0 });
+        let kept = gradient.smoothing.kept::<N>(gradient.n_bins);
+        Self { taps: gradient.smoothing.taps, kept, is_bin, scales }
+    }
+
+    #[inline(always)]
+    fn gradients(&self, counts: &[u32]) -> [f32; ORIENTATIONS] {
+        let mut scales = self.scales;
+        if R > 0 {
+            for (scale, counts) in scales.iter_mut().zip(counts.chunks_exact(N)) {
+                *scale = self.scale(counts);
+            }
+        }
+        let mut total = [0.0_f32; P];
+        let mut differences = [[0.0_f32; N]; ORIENTATIONS];
+        let (one, other) = counts.split_at(ORIENTATIONS * N);
+        for (j, difference) in differences.iter_mut().enumerate() {
+            let (one, other) = (&one[j * N..][..N], &other[j * N..][..N]);
+            let mut part = [0.0_f32; P];
             for b in 0..N {
-                let (x, y) = (one[b] as f32 * scale, other[b] as f32 * other_scale);
+                let (x, y) = (one[b] as f32 * scales[j], other[b] as f32 * scales[j + ORIENTATIONS]);
                 part[REACH + b] = x - y;
                 total[REACH + b] += x + y;
             }
+            *difference = self.smoothed(&part);
         }
-        // One over A + B; 0 where there is nothing to compare.
-        let sum = smoothed::<N, PADDED>(smoothing, &total);
+        // One half over A + B; 0 where there is nothing to compare.
+        let total = self.smoothed(&total);
         let mut inverse = [0.0_f32; N];
-        for b in 0..n_bins.min(N) {
-            inverse[b] = if sum[b] > 0.0 { 0.5 / sum[b] } else { 0.0 };
+        for b in 0..N {
+            inverse[b] = if total[b] > 0.0 { 0.5 * self.is_bin[b] / total[b] } else { 0.0 };
         }
-        let mut smooth = [[0.0_f32; N]; ORIENTATIONS];
-        let mut difference = [0.0_f32; N];
-        for (smooth, part) in smooth.iter_mut().zip(&parts) {
-            *smooth = smoothed::<N, PADDED>(smoothing, part);
-            difference.iter_mut().zip(smooth.iter()).for_each(|(sum, v)| *sum += v);
+        let mut whole = [0.0_f32; N];
+        for difference in &differences {
+            whole.iter_mut().zip(difference).for_each(|(sum, v)| *sum += v);
         }
         let mut gradients = [0.0_f32; ORIENTATIONS];
-        for (gradient, part) in gradients.iter_mut().zip(&smooth) {
+        for (gradient, difference) in gradients.iter_mut().zip(&differences) {
             let mut sums = [0.0_f32; LANES];
-            for b in 0..N {
-                sums[b % LANES] += difference[b] * difference[b] * inverse[b];
-                difference[b] -= 2.0 * part[b];
+            for block in 0..N / LANES {
+                for lane in 0..LANES {
+                    let b = block * LANES + lane;
+                    sums[lane] += whole[b] * whole[b] * inverse[b];
+                    whole[b] -= 2.0 * difference[b];
+                }
             }
             *gradient = sums.iter().sum();
         }
         gradients
     }
 
-    #[inline(always)]
-    fn histogram(&self, wedge: usize) -> &[u32; N] {
-        const { assert!(N > 0) };
-        self.counts[wedge * N..].first_chunk::<N>().unwrap_or(&[0; N])
-    }
-
     /// One over the mass of a smoothed histogram; 0 for an empty one.
     #[inline(always)]
-    fn scale(&self, wedge: usize, histogram: &[u32; N]) -> f32 {
-        let mass = if self.gradient.smoothing.reach == 0 {
-            self.sizes[wedge]
-        } else {
-            let mut sums = [0.0_f32; LANES];
-            for b in 0..N {
-                sums[b % LANES] += histogram[b] as f32 * self.kept[b];
+    fn scale(&self, counts: &[u32]) -> f32 {
+        let mut sums = [0.0_f32; LANES];
+        for (counts, kept) in counts.chunks_exact(LANES).zip(self.kept.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                sums[lane] += counts[lane] as f32 * kept[lane];
             }
-            sums.iter().sum()
-        };
+        }
+        let mass: f32 = sums.iter().sum();
         if mass > 0.0 { 1.0 / mass } else { 0.0 }
     }
-}
 
-#[inline(always)]
-fn smoothed<const N: usize, const PADDED: usize>(smoothing: &Smoothing, padded: &[f32; PADDED]) -> [f32; N] {
-    let mut out = [0.0_f32; N];
-    if smoothing.reach == 0 {
-        out.iter_mut().zip(&padded[REACH..]).for_each(|(out, v)| *out = *v);
-        return out;
+    #[inline(always)]
+    fn smoothed(&self, padded: &[f32; P]) -> [f32; N] {
+        let mut out = [0.0_f32; N];
+        if R == 0 {
+            out.copy_from_slice(&padded[REACH..REACH + N]);
+            return out;
+        }
+        // As many bins as stay in registers while all taps pass.
+        for (block, out) in out.chunks_exact_mut(BLOCK).enumerate() {
+            let mut sums = [0.0_f32; BLOCK];
+            for x in REACH - R..=REACH + R {
+                let from = &padded[block * BLOCK + x..][..BLOCK];
+                for lane in 0..BLOCK {
+                    sums[lane] += self.taps[x] * from[lane];
+                }
+            }
+            out.copy_from_slice(&sums);
+        }
+        out
     }
-    for x in REACH - smoothing.reach..=REACH + smoothing.reach {
-        let tap = smoothing.taps[x];
-        out.iter_mut().zip(&padded[x..]).for_each(|(out, v)| *out += tap * v);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -154,8 +154,8 @@ impl Oriented {
 
     /// Adds the other, smoothed by the parabolas of a radius.
     fn add_smoothed(&mut self, rough: &Self, radius: usize) {
-        let parabolas: Vec<Parabola> = (0..ORIENTATIONS).map(|o| Parabola::new(radius, o)).collect();
         let (height, width) = (self.height, self.width);
+        let parabolas: Vec<Parabola> = (0..ORIENTATIONS).map(|o| Parabola::new(radius, o, width)).collect();
         parallel::for_each_chunk(&mut self.strengths, width * ORIENTATIONS, |row, out| {
             for (o, (out, parabola)) in out.chunks_exact_mut(width).zip(&parabolas).enumerate() {
                 parabola.add_row(height, row, |r| rough.row(r, o), out);

@@ -74,7 +74,7 @@ impl Gray {
         let mut values = vec![0.0_f32; self.height * width * features];
         parallel::for_each_chunk(&mut values, width * features, |row, out| {
             let mut planes = vec![0.0_f32; features * width];
-            let (mut sum, mut difference) = (vec![0.0_f32; width], vec![0.0_f32; width]);
+            let mut pair = [vec![0.0_f32; width], vec![0.0_f32; width]];
             let center = (row + self.border) * stride + self.border;
             let mut first = 0;
             for filters in &self.bank {
@@ -89,17 +89,7 @@ impl Gray {
                     let (ahead, behind) = (&self.values[ahead..][..width], &self.values[behind..][..width]);
                     let share = if tap == middle { 0.5 } else { 1.0 };
                     let planes = &mut planes[first * width..][..filters.len() * width];
-                    simd::widest(|| {
-                        for c in 0..width {
-                            sum[c] = (ahead[c] + behind[c]) * share;
-                            difference[c] = (ahead[c] - behind[c]) * share;
-                        }
-                        for (plane, filter) in planes.chunks_exact_mut(width).zip(filters) {
-                            let tap = filter.taps[tap] as f32;
-                            let from = if filter.is_odd { &difference } else { &sum };
-                            plane.iter_mut().zip(from).for_each(|(sum, v)| *sum += tap * v);
-                        }
-                    });
+                    simd::widest(Pass { ahead, behind, share, tap, filters, planes, pair: &mut pair });
                 }
                 first += filters.len();
             }
@@ -108,6 +98,39 @@ impl Gray {
             }
         });
         Responses { features, values }
+    }
+}
+
+/// One tap of all filters of a size, for a row of pixels.
+struct Pass<'a> {
+    ahead: &'a [f32],
+    behind: &'a [f32],
+    share: f32,
+    tap: usize,
+    filters: &'a [Filter],
+    planes: &'a mut [f32],
+    /// Room for the sums and differences.
+    pair: &'a mut [Vec<f32>; 2],
+}
+
+impl pulp::NullaryFnOnce for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let width = self.ahead.len();
+        let (ahead, behind) = (&self.ahead[..width], &self.behind[..width]);
+        let [sum, difference] = self.pair;
+        let (sum, difference) = (&mut sum[..width], &mut difference[..width]);
+        for c in 0..width {
+            sum[c] = (ahead[c] + behind[c]) * self.share;
+            difference[c] = (ahead[c] - behind[c]) * self.share;
+        }
+        for (plane, filter) in self.planes.chunks_exact_mut(width).zip(self.filters) {
+            let tap = filter.taps[self.tap] as f32;
+            let from: &[f32] = if filter.is_odd { difference } else { sum };
+            plane.iter_mut().zip(from).for_each(|(sum, v)| *sum += tap * v);
+        }
     }
 }
 
@@ -149,30 +172,42 @@ fn nearest(responses: &Responses, centers: &[f64]) -> Vec<u8> {
     }
     let mut names = vec![0_u8; responses.n_pixels()];
     parallel::for_each_chunk(&mut names, BLOCK, |block, part| {
-        simd::widest(|| {
-            for (k, name) in part.iter_mut().enumerate() {
-                *name = nearest_one(responses.pixel(block * BLOCK + k), &columns, n_centers);
-            }
-        });
+        let pixels = &responses.values[block * BLOCK * features..][..part.len() * features];
+        simd::widest(Nearest { pixels, features, columns: &columns, n_centers, names: part });
     });
     names
 }
 
-#[inline(always)]
-fn nearest_one(pixel: &[f32], columns: &[[f32; MAX_BINS]], n_centers: usize) -> u8 {
-    let mut squared = [0.0_f32; MAX_BINS];
-    for (&value, column) in pixel.iter().zip(columns) {
-        for (sum, center) in squared.iter_mut().zip(column) {
-            *sum += (value - center) * (value - center);
+/// The names of some pixels.
+struct Nearest<'a> {
+    pixels: &'a [f32],
+    features: usize,
+    columns: &'a [[f32; MAX_BINS]],
+    n_centers: usize,
+    names: &'a mut [u8],
+}
+
+impl pulp::NullaryFnOnce for Nearest<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (pixel, name) in self.pixels.chunks_exact(self.features).zip(self.names) {
+            let mut squared = [0.0_f32; MAX_BINS];
+            for (&value, column) in pixel.iter().zip(self.columns) {
+                for k in 0..MAX_BINS {
+                    squared[k] += (value - column[k]) * (value - column[k]);
+                }
+            }
+            let mut best = 0;
+            for k in 1..self.n_centers {
+                if squared[k] < squared[best] {
+                    best = k;
+                }
+            }
+            *name = best as u8;
         }
     }
-    let mut best = 0;
-    for k in 1..n_centers {
-        if squared[k] < squared[best] {
-            best = k;
-        }
-    }
-    best as u8
 }
 
 #[cfg(test)]
