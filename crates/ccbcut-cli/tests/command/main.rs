@@ -4,6 +4,7 @@
 //! - `bad_input`: everything that is refused, with a message that helps and nothing written.
 //! - `disk_full`: what happens when a file cannot be finished.
 //! - `pictures`: which images are read, and what their pixels become.
+//! - `contours`: contours found, written, given, and cut along.
 //! - `segment`: what `segment` writes, and that it says the same every time.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
@@ -20,6 +21,7 @@
 mod bad_input;
 mod bench;
 mod bench_ucm;
+mod contours;
 #[cfg(unix)]
 mod disk_full;
 mod figures;

@@ -24,12 +24,12 @@ fn short_help_fits_a_screen() {
 
 #[test]
 fn long_help_explains_with_examples() {
-    for verb in ["segment", "cluster", "embed", "cost", "evaluate", "figures", "generate"] {
+    for verb in ["segment", "contours", "cluster", "embed", "cost", "evaluate", "figures", "generate"] {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }
     let segment = ccbcut(&["segment", "--help"]).stdout;
-    let options = "segments tau balance affinity kernel method variant rounding columns levels radius sigma beta kappa \
+    let options = "segments tau balance affinity contours contour-weight contour-sigma kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
         no-progress color";
