@@ -283,14 +283,11 @@ impl Connected<'_> {
         let is_single = self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE);
         let is_resolved = is_single || !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
         let is_small = n <= DENSE_RELATIVE_MAX;
-        if is_small && !is_resolved {
-            return Ok(self.dense_relative(params.n_pairs, 0));
-        }
         // What vectors cannot resolve goes by clusters first; what they can, last.
         for by_clusters in [!is_resolved, is_resolved] {
-            if by_clusters && !is_small {
+            if by_clusters {
                 best.add(self.by_clusters(params));
-            } else if !by_clusters && 3 * params.n_pairs < n {
+            } else if 3 * params.n_pairs < n && (is_resolved || !is_small) {
                 self.iterative_attempts(params, start, is_single, &mut best);
             }
             if best.residual() <= params.tol {
