@@ -79,3 +79,45 @@ fn spanning_weights(graph: &Graph) -> Vec<(u32, u32, f64)> {
     edges.retain(|&(i, j, _)| sets.join(i, j));
     edges
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{graph::half_disc, linalg::dense};
+
+    /// A grid whose seams are tied by next to nothing: four regions, one of them within another.
+    fn seams(height: usize, width: usize) -> Graph {
+        let region = |p: usize| match (p / width < height / 3, p % width < width / 2) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) if p % width == 3 => 2,
+            (false, _) => 3,
+        };
+        let weight = move |i: usize, j: usize| match (region(i), region(j)) {
+            (a, b) if a == b => 0.5 + ((i * 7 + j * 3) % 10) as f32 / 20.0,
+            (0, 1) | (1, 0) => 3e-25,
+            (2, 3) | (3, 2) => 2e-30,
+            _ => 7e-22,
+        };
+        Graph::from_stencil(height, width, half_disc(1.5), weight).unwrap()
+    }
+
+    #[test]
+    fn what_is_separated_first_is_what_the_accurate_solver_finds() {
+        let graph = seams(12, 15);
+        let pi: Vec<f64> = graph.degrees().to_vec();
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        let (values, vectors) = dense::laplacian_eigen(&graph, &scale);
+        assert!(candidates(&graph).iter().any(|labels| labels.n_segments() == 5));
+        for n_pairs in [1, 3, 4, 6] {
+            let params = EigenParams::new(n_pairs);
+            let found = Spectrum::analyze(&graph).smallest(&graph, &pi, &params, None).unwrap();
+            for (k, value) in found.values.iter().enumerate() {
+                assert!((value - values[k]).abs() <= 1e-6 * values[k], "{value}, not {}", values[k]);
+                let (x, y) = (&found.vectors[k * 180..][..180], &vectors[k * 180..][..180]);
+                let overlap: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
+                assert!(overlap.abs() > 1.0 - 1e-6, "pair {k}: {overlap}");
+            }
+        }
+    }
+}
