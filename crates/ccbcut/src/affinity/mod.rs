@@ -5,8 +5,10 @@
 
 mod exp;
 mod lab;
+pub mod pmi;
 
 pub use lab::{LabAffinity, LabKernel};
+pub use pmi::{PmiAffinity, PmiBandwidth, PmiEvaluation, PmiOrdering};
 
 use crate::{
     error::{Error, Result},

@@ -60,14 +60,9 @@ impl Graph {
         offsets: Vec<(usize, isize)>,
         fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send,
     ) -> Result<Self> {
-        check_vertex_count(height.saturating_mul(width))?;
-        let mut stencil = Stencil { height, width, offsets, weights: Vec::new(), cells: None };
-        let per_row = stencil.offsets.len() * width;
-        let mut weights = vec![0.0_f32; per_row * height];
-        let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
-            let mut sums = BandSums::new(&stencil, band * BAND);
-            for (k, weights) in part.chunks_exact_mut(per_row).enumerate() {
-                let row = band * BAND + k;
+        Self::from_stencil_parts(height, width, offsets, |stencil, first, part| {
+            let mut sums = BandSums::new(stencil, first);
+            for (row, weights) in (first..).zip(part.chunks_exact_mut(stencil.offsets.len() * width)) {
                 for (weights, &(dr, dc)) in weights.chunks_exact_mut(width).zip(&stencil.offsets) {
                     let columns = stencil.columns(dc);
                     if row + dr < height && !columns.is_empty() {
@@ -75,9 +70,44 @@ impl Graph {
                         fill(p, q.wrapping_add_signed(dc), &mut weights[columns]);
                     }
                 }
-                sums.add_row(&stencil, row, weights);
+                sums.add_row(stencil, row, weights);
             }
             sums
+        })
+    }
+
+    /// As [`Graph::from_stencil`], several rows of the image at a time: `fill(row, weights)` sets the weights of that
+    /// row and of those below it, laid out as in [`HalfStencil`]. What it is given is zero, and must stay so where an
+    /// offset leads outside.
+    pub(crate) fn from_stencil_bands(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        fill: impl Fn(usize, &mut [f32]) + Sync + Send,
+    ) -> Result<Self> {
+        Self::from_stencil_parts(height, width, offsets, |stencil, first, part| {
+            fill(first, part);
+            let mut sums = BandSums::new(stencil, first);
+            for (row, weights) in (first..).zip(part.chunks_exact(stencil.offsets.len() * width)) {
+                sums.add_row(stencil, row, weights);
+            }
+            sums
+        })
+    }
+
+    /// `fill(stencil, row, weights)` sets the weights of a band and returns their sums.
+    fn from_stencil_parts(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        fill: impl Fn(&Stencil, usize, &mut [f32]) -> BandSums + Sync + Send,
+    ) -> Result<Self> {
+        check_vertex_count(height.saturating_mul(width))?;
+        let mut stencil = Stencil { height, width, offsets, weights: Vec::new(), cells: None };
+        let per_row = stencil.offsets.len() * width;
+        let mut weights = vec![0.0_f32; per_row * height];
+        let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
+            fill(&stencil, band * BAND, part)
         });
         if bands.iter().any(|band| band.is_invalid)
             && let Some(bad) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0))

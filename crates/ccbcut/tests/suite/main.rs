@@ -8,6 +8,7 @@
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `pmi`: the affinity of mutual information against stored densities, and its fast evaluation against the exact one.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -20,6 +21,7 @@ mod decimation;
 mod invariants;
 mod oracle;
 mod paper;
+mod pmi;
 mod solver;
 mod support;
 mod variants;
