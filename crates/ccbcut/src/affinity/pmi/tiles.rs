@@ -22,11 +22,13 @@ const BLOCK: usize = 32;
 /// Columns of a tile; its rows are those of the band that it belongs to.
 const TILE: usize = 16;
 
-/// Bytes of factors that should stay in the cache.
-const CACHE: usize = 1 << 20;
+/// Bytes of factors at a time. Fewer would stay in a nearer cache, but every pair is looked at once each time.
+const CACHE: usize = 1 << 22;
 
-/// One number for each kernel of a block.
-type Block = [f32; BLOCK];
+/// One number for each kernel of a block. Registers are read fastest where they do not straddle two lines of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Block([f32; BLOCK]);
 
 /// A model together with the image it is asked about.
 pub(super) struct FastModel<'a> {
@@ -81,10 +83,16 @@ struct Factors {
     n_blocks: usize,
     /// `values[(pixel * 2 + order) * n_blocks + block]`; not set where the mask is zero.
     values: Vec<Block>,
-    /// `masks[pixel * 2 + order]`, one bit per block.
-    masks: Vec<u32>,
-    /// The first channel of each pixel.
-    first: Vec<f32>,
+    pixels: Vec<Pixel>,
+}
+
+/// What is known of the factors of a pixel.
+#[derive(Clone, Copy, Default)]
+struct Pixel {
+    /// The first channel.
+    first: f32,
+    /// For both orders, one bit per block.
+    masks: [u32; 2],
 }
 
 impl<'a> FastModel<'a> {
@@ -237,15 +245,14 @@ impl pulp::NullaryFnOnce for Fill<'_> {
         let n = rectangle.len();
         let rate = model.model.bandwidth.map(|h| (1.0 / h) as f32);
         factors.n_blocks = blocks.len();
-        factors.values.resize((2 * n * blocks.len()).max(factors.values.len()), [0.0; BLOCK]);
-        factors.masks.clear();
-        factors.masks.resize(2 * n, 0);
-        factors.first.clear();
+        factors.values.resize((2 * n * blocks.len()).max(factors.values.len()), Block([0.0; BLOCK]));
+        factors.pixels.clear();
+        factors.pixels.resize(n, Pixel::default());
         for at in 0..n {
             let p = rectangle.pixel(at, model.features.width());
             let pixel = model.features.pixel(p);
             let pixel = [pixel[0], pixel[1], pixel[2]];
-            factors.first.push(pixel[0]);
+            factors.pixels[at].first = pixel[0];
             if model.mask.is_some_and(|mask| !mask[p]) {
                 continue;
             }
@@ -256,7 +263,7 @@ impl pulp::NullaryFnOnce for Fill<'_> {
                     if model.is_near(block, dimensions, pixel) {
                         let centres = dimensions.map(|d| &block.centres[d]);
                         if set_factors(pixel, centres, rate, &mut factors.values[first + j]) {
-                            factors.masks[2 * at + order] |= 1 << j;
+                            factors.pixels[at].masks[order] |= 1 << j;
                         }
                     }
                 }
@@ -342,22 +349,24 @@ impl Pairs<'_> {
         first: usize,
     ) {
         let (width, n_blocks) = (self.tile.width(), self.own.n_blocks);
-        let shift = self.tile.columns.0 - self.reached.columns.0;
-        for column in 0..self.reached.width() {
-            let q = there * self.reached.width() + column;
-            for (o, &(_, dc)) in offsets.iter().enumerate() {
-                let from = (column as isize - dc - shift as isize) as usize;
+        let shift = self.tile.columns.0 as isize - self.reached.columns.0 as isize;
+        let own = &self.own.pixels[row * width..][..width];
+        let own_values = &self.own.values[2 * n_blocks * row * width..][..2 * n_blocks * width];
+        let others = &self.other.pixels[there * self.reached.width()..][..self.reached.width()];
+        let other_values = &self.other.values[2 * n_blocks * there * self.reached.width()..];
+        let sums = &mut self.sums[first..][..offsets.len() * width];
+        for (column, other) in others.iter().enumerate() {
+            for (&(_, dc), sums) in offsets.iter().zip(sums.chunks_exact_mut(width)) {
+                let from = (column as isize - dc - shift) as usize;
                 if from >= width {
                     continue;
                 }
-                let p = row * width + from;
-                let order = usize::from(self.own.first[p] <= self.other.first[q]);
-                let (p, q) = (2 * p + order, 2 * q + order);
-                let mask = self.own.masks[p] & self.other.masks[q];
+                let order = usize::from(own[from].first <= other.first);
+                let mask = own[from].masks[order] & other.masks[order];
                 if mask != 0 {
-                    let a = &self.own.values[p * n_blocks..][..n_blocks];
-                    let b = &self.other.values[q * n_blocks..][..n_blocks];
-                    self.sums[first + o * width + from] += dot(simd, a, b, mask);
+                    let a = &own_values[(2 * from + order) * n_blocks..][..n_blocks];
+                    let b = &other_values[(2 * column + order) * n_blocks..][..n_blocks];
+                    sums[from] += dot(simd, a, b, mask);
                 }
             }
         }
@@ -373,7 +382,7 @@ fn dot<S: Simd>(simd: S, a: &[Block], b: &[Block], mut mask: u32) -> f32 {
     while mask != 0 {
         let j = mask.trailing_zeros() as usize;
         mask &= mask - 1;
-        let (a, b) = (S::as_simd_f32s(&a[j]).0, S::as_simd_f32s(&b[j]).0);
+        let (a, b) = (S::as_simd_f32s(&a[j].0).0, S::as_simd_f32s(&b[j].0).0);
         for k in 0..BLOCK / S::F32_LANES {
             sums[k] = simd.add_f32s(sums[k], simd.mul_f32s(a[k], b[k]));
         }
@@ -391,24 +400,27 @@ fn set_factors(pixel: [f32; 3], centres: [&Block; 3], rate: [f32; 3], values: &m
     let mut largest = [0.0_f32; BLOCK];
     for lane in 0..BLOCK {
         let factor = |ch: usize| {
-            let u = (pixel[ch] - centres[ch][lane]) * rate[ch];
+            let u = (pixel[ch] - centres[ch].0[lane]) * rate[ch];
             let value = 1.0 - u * u;
             if value > 0.0 { value } else { 0.0 }
         };
         largest[lane] = factor(0) * factor(1) * factor(2);
     }
-    *values = largest;
+    values.0 = largest;
     largest.iter().map(|v| v.to_bits()).fold(0, |all, bits| all | bits) != 0
 }
 
 impl KernelBlock {
     fn new(centres: &[[f32; 6]]) -> Self {
         // What fills the last block is out of reach of everything.
-        let mut block =
-            Self { centres: [[1e15; BLOCK]; 6], low: [f32::INFINITY; 6], high: [f32::NEG_INFINITY; 6] };
+        let mut block = Self {
+            centres: [Block([1e15; BLOCK]); 6],
+            low: [f32::INFINITY; 6],
+            high: [f32::NEG_INFINITY; 6],
+        };
         for (k, centre) in centres.iter().enumerate() {
             for d in 0..6 {
-                block.centres[d][k] = centre[d];
+                block.centres[d].0[k] = centre[d];
                 block.low[d] = block.low[d].min(centre[d]);
                 block.high[d] = block.high[d].max(centre[d]);
             }
