@@ -446,3 +446,71 @@ fn arrange(centres: &mut [[f32; 6]]) {
     arrange(low);
     arrange(high);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn blocks_hold_every_kernel_once_and_are_small() {
+        let mut random = Random::new(6);
+        let mut centres: Vec<[f32; 6]> =
+            (0..1000).map(|_| std::array::from_fn(|_| random.uniform() as f32)).collect();
+        let sorted = |centres: &[[f32; 6]]| {
+            let mut bits: Vec<[u32; 6]> = centres.iter().map(|c| c.map(f32::to_bits)).collect();
+            bits.sort_unstable();
+            bits
+        };
+        let before = sorted(&centres);
+        arrange(&mut centres);
+        assert_eq!(before, sorted(&centres));
+        let blocks: Vec<KernelBlock> = centres.chunks(BLOCK).map(KernelBlock::new).collect();
+        let volume = |b: &KernelBlock| (0..6).map(|d| b.high[d] - b.low[d]).product::<f32>();
+        assert!(blocks.iter().map(volume).sum::<f32>() / (blocks.len() as f32) < 0.1);
+        // 1000 = 31 · 32 + 8: what fills the last block is far away.
+        assert_eq!(
+            (blocks.len(), blocks[31].centres[0].0[7] < 1.0, blocks[31].centres[0].0[8]),
+            (32, true, 1e15)
+        );
+    }
+
+    /// [`dot`] with the widest registers.
+    struct Dot<'a>(&'a [Block], &'a [Block], u32);
+
+    impl pulp::WithSimd for Dot<'_> {
+        type Output = f32;
+
+        fn with_simd<S: Simd>(self, simd: S) -> f32 {
+            dot(simd, self.0, self.1, self.2)
+        }
+    }
+
+    #[test]
+    fn products_are_summed_over_the_blocks_of_the_mask() {
+        let mut random = Random::new(1);
+        let mut blocks = || [(); 5].map(|()| Block(std::array::from_fn(|_| random.uniform() as f32)));
+        let (a, b) = (blocks(), blocks());
+        for mask in [0_u32, 1, 0b10110, 0b11111] {
+            let live = (0..5).filter(|j| mask >> j & 1 == 1);
+            let want: f64 = live
+                .flat_map(|j| a[j].0.iter().zip(&b[j].0))
+                .map(|(x, y)| f64::from(*x) * f64::from(*y))
+                .sum();
+            let got = f64::from(simd::widest(Dot(&a, &b, mask)));
+            assert!((got - want).abs() <= 1e-6 * want, "{got} {want}");
+            assert_eq!(got, f64::from(dot(pulp::Scalar::new(), &a, &b, mask)), "for every width");
+        }
+    }
+
+    #[test]
+    fn out_of_reach_every_factor_is_zero() {
+        let block = KernelBlock::new(&[[0.5; 6]]);
+        let (centres, rate) = ([&block.centres[0], &block.centres[1], &block.centres[2]], [20.0; 3]);
+        let mut values = Block([7.0; BLOCK]);
+        assert!(!set_factors([0.5, 0.5, 0.551], centres, rate, &mut values));
+        assert_eq!(values.0, [0.0; BLOCK]);
+        assert!(set_factors([0.5, 0.475, 0.5], centres, rate, &mut values));
+        assert!((values.0[0] - 0.75).abs() < 1e-5 && values.0[1..].iter().all(|v| *v == 0.0));
+    }
+}
