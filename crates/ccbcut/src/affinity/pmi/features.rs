@@ -178,7 +178,7 @@ mod tests {
         let axes = principal_axes(&[2.5, -1.5, 0.0, -1.5, 2.5, 0.0, 0.0, 0.0, 2.0]);
         let half = 0.5_f64.sqrt();
         assert!((axes[0][0].abs() - half).abs() < 1e-14 && (axes[0][0] + axes[0][1]).abs() < 1e-14);
-        assert_eq!(axes[1].map(|v| v.round()), [0.0, 0.0, 1.0]);
+        assert_eq!(axes[1].map(f64::round), [0.0, 0.0, 1.0]);
         assert!(axes[2].iter().take(2).all(|v| (v - half).abs() < 1e-14));
         let largest = principal_axes(&[3.0, 0.1, 0.2, 0.1, 2.0, 0.3, 0.2, 0.3, 1.0]);
         assert!(largest.iter().enumerate().all(|(k, axis)| axis[k] > 0.9));
