@@ -14,7 +14,7 @@ mod graph;
 mod names;
 mod segment;
 
-pub use affinity::{Affinity, AffinityMix};
+pub use affinity::{Affinity, AffinityMix, PmiWidth};
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
 pub use contours::ContoursArgs;
 pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs};

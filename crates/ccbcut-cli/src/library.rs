@@ -2,14 +2,17 @@
 
 use ccbcut::{
     Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
-    affinity::{ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, ProductAffinity},
+    affinity::{
+        ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, PmiAffinity, PmiBandwidth,
+        ProductAffinity,
+    },
     cluster::Run,
     image::contours::{Contours, MultiscalePb},
     partition::Rounding,
 };
 
 use crate::{
-    args::{self, Affinity, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs},
+    args::{self, Affinity, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs, PmiWidth},
     output,
     report::{GraphFacts, Sweep},
 };
@@ -100,6 +103,14 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
                     None => ContourAffinity::mpb(MultiscalePb::new().seed(seed)),
                 };
                 product.and(by_contours.weight(weight).neighborhood(near), power)
+            }
+            Affinity::Pmi => {
+                let bandwidth = match graph.pmi_bandwidth {
+                    PmiWidth::Fixed(width) => PmiBandwidth::Fixed(width),
+                    PmiWidth::Learned => PmiBandwidth::Learned,
+                };
+                let pmi = PmiAffinity::default().neighborhood(near).seed(seed);
+                product.and(pmi.n_kernels(graph.pmi_pairs).bandwidth(bandwidth), power)
             }
         };
     }

@@ -6,8 +6,8 @@ use clap::{Args, ValueHint};
 use serde::Serialize;
 
 use super::{
-    AffinityMix, ContourWeight, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling,
-    Variant,
+    AffinityMix, ContourWeight, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, PmiWidth,
+    Upsampling, Variant,
 };
 
 /// Cut images into segments.
@@ -58,9 +58,10 @@ impl SegmentArgs {
 #[derive(Debug, Clone, Args, Serialize)]
 #[command(next_help_heading = "Image to graph")]
 pub struct ImageGraphArgs {
-    /// How pixels are compared: lab, mpb, or several joined by + [default: lab; mpb with --contours]
+    /// How pixels are compared: lab, mpb, pmi, or several joined by + [default: lab; mpb with --contours]
     ///
-    /// `lab` compares their colours, `mpb` looks for contours between them. `lab+mpb` multiplies the two; a number before a
+    /// `lab` compares their colours, `mpb` looks for contours between them, `pmi` asks how often two such pixels meet in this
+    /// image, beyond chance. `lab+mpb` multiplies the two; a number before a
     /// name is the power its weights are raised to, as in `0.5lab+mpb`.
     #[arg(long, value_name = "BY")]
     pub affinity: Option<AffinityMix>,
@@ -82,6 +83,12 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub contour_sigma: f64,
+    /// Pairs of pixels that `pmi` learns from
+    #[arg(long, value_name = "N", default_value_t = 5000, hide_short_help = true)]
+    pub pmi_pairs: usize,
+    /// Width of its densities, in [0.01, 0.1] or so, or `learned`
+    #[arg(long, value_name = "H", default_value_t, hide_short_help = true)]
+    pub pmi_bandwidth: PmiWidth,
     /// How a colour distance becomes a weight
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,

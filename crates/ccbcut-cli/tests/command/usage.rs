@@ -29,7 +29,7 @@ fn long_help_explains_with_examples() {
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }
     let segment = ccbcut(&["segment", "--help"]).stdout;
-    let options = "segments tau balance affinity contours contour-weight contour-sigma kernel method variant rounding columns levels radius sigma beta kappa \
+    let options = "segments tau balance affinity contours contour-weight contour-sigma pmi-pairs pmi-bandwidth kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
         no-progress color";

@@ -6,10 +6,12 @@
 mod contour;
 mod exp;
 mod lab;
+pub mod pmi;
 mod product;
 
 pub use contour::{ContourAffinity, ContourWeight};
 pub use lab::{LabAffinity, LabKernel};
+pub use pmi::{PmiAffinity, PmiBandwidth, PmiEvaluation, PmiOrdering};
 pub use product::ProductAffinity;
 
 use crate::{

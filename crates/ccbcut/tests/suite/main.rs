@@ -9,6 +9,7 @@
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
 //! - `mpb`: cues, contours and their affinity against stored results of the public code.
+//! - `pmi`: the affinity of mutual information against stored densities, and its fast evaluation against the exact one.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -22,6 +23,7 @@ mod invariants;
 mod mpb;
 mod oracle;
 mod paper;
+mod pmi;
 mod solver;
 mod support;
 mod variants;
