@@ -111,6 +111,8 @@ pub struct ImageRun {
     pub affinities: usize,
     /// Whether contours are looked for.
     pub detects_contours: bool,
+    /// Whether it is learned which pixels meet (PMI).
+    pub learns_pairs: bool,
     /// Half the neighbours of a pixel: the offsets that the graph stores.
     pub offsets: usize,
     /// Decimations asked for.
@@ -129,6 +131,10 @@ const ENTRY: f64 = 12.0;
 
 /// Bytes a pixel that the detector of contours holds: responses of 34 filters, two sets of oriented strengths, bins.
 const CONTOURS: f64 = 220.0;
+
+/// Bytes a pixel of the features and marginal densities of PMI, and what its tiles take, all threads together.
+const FEATURES: f64 = 120.0;
+const DENSITIES: f64 = 48e6;
 
 /// Predicts a run over an image.
 pub fn of_image(run: &ImageRun) -> Prediction {
@@ -150,6 +156,10 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     }
     if run.detects_contours {
         table.add("contours", pixels * CONTOURS, Phase::Affinity, Phase::Affinity);
+    }
+    if run.learns_pairs {
+        // What threads have taken for them is not always given back.
+        table.add("densities", pixels * FEATURES + DENSITIES, Phase::Affinity, Phase::Costs);
     }
     table.add("colours", pixels * 12.0, Phase::Affinity, Phase::Affinity);
 
@@ -265,9 +275,20 @@ mod tests {
     use crate::graph::gallery;
 
     fn photograph(side: usize, levels: usize) -> ImageRun {
-        let (affinities, detects_contours) = (1, false);
+        let (affinities, detects_contours, learns_pairs) = (1, false, false);
         let (height, width, channels, offsets, segments, columns) = (side, side, 3, 158, 8, 8);
-        ImageRun { height, width, channels, affinities, detects_contours, offsets, levels, segments, columns }
+        ImageRun {
+            height,
+            width,
+            channels,
+            affinities,
+            detects_contours,
+            learns_pairs,
+            offsets,
+            levels,
+            segments,
+            columns,
+        }
     }
 
     #[test]

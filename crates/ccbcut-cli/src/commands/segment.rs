@@ -217,6 +217,7 @@ fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
         channels: image.channels(),
         affinities: args.graph.mix().factors().len(),
         detects_contours: args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none(),
+        learns_pairs: args.graph.mix().has(Affinity::Pmi),
         offsets,
         levels: args.graph.levels,
         segments: args.partition.segments,

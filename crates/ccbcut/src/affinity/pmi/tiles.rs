@@ -256,15 +256,25 @@ impl pulp::NullaryFnOnce for Fill<'_> {
             if model.mask.is_some_and(|mask| !mask[p]) {
                 continue;
             }
-            for order in 0..2 {
-                let dimensions = model.dimensions(end, order);
-                let first = (2 * at + order) * blocks.len();
-                for (j, block) in blocks.iter().enumerate() {
-                    if model.is_near(block, dimensions, pixel) {
-                        let centres = dimensions.map(|d| &block.centres[d]);
-                        if set_factors(pixel, centres, rate, &mut factors.values[first + j]) {
-                            factors.pixels[at].masks[order] |= 1 << j;
+            for (j, block) in blocks.iter().enumerate() {
+                // The second and third channels meet the same dimensions in both orders, or other ones.
+                let mut known: Option<([usize; 2], Block)> = None;
+                for order in 0..2 {
+                    let [first, second, third] = model.dimensions(end, order);
+                    if !model.is_near(block, [first, second, third], pixel) {
+                        continue;
+                    }
+                    let rest = match known {
+                        Some((dimensions, rest)) if dimensions == [second, third] => rest,
+                        _ => {
+                            let centres = [&block.centres[second], &block.centres[third]];
+                            product([pixel[1], pixel[2]], centres, [rate[1], rate[2]])
                         }
+                    };
+                    known = Some(([second, third], rest));
+                    let values = &mut factors.values[(2 * at + order) * blocks.len() + j];
+                    if set_factors(pixel[0], &block.centres[first], rate[0], &rest, values) {
+                        factors.pixels[at].masks[order] |= 1 << j;
                     }
                 }
             }
@@ -394,20 +404,36 @@ fn dot<S: Simd>(simd: S, a: &[Block], b: &[Block], mut mask: u32) -> f32 {
     simd.reduce_sum_f32s(sums[0])
 }
 
-/// Sets the product of the factors of three channels, for each kernel of a block; whether one is positive.
+/// max(0, 1 − ((x − centre) · rate)²)
 #[inline(always)]
-fn set_factors(pixel: [f32; 3], centres: [&Block; 3], rate: [f32; 3], values: &mut Block) -> bool {
-    let mut largest = [0.0_f32; BLOCK];
+fn factor(x: f32, centre: f32, rate: f32) -> f32 {
+    let u = (x - centre) * rate;
+    let value = 1.0 - u * u;
+    if value > 0.0 { value } else { 0.0 }
+}
+
+/// The product of the factors of two channels, for each kernel of a block.
+#[inline(always)]
+fn product(pixel: [f32; 2], centres: [&Block; 2], rate: [f32; 2]) -> Block {
+    let mut values = [0.0_f32; BLOCK];
     for lane in 0..BLOCK {
-        let factor = |ch: usize| {
-            let u = (pixel[ch] - centres[ch].0[lane]) * rate[ch];
-            let value = 1.0 - u * u;
-            if value > 0.0 { value } else { 0.0 }
-        };
-        largest[lane] = factor(0) * factor(1) * factor(2);
+        let of = |ch: usize| factor(pixel[ch], centres[ch].0[lane], rate[ch]);
+        values[lane] = of(0) * of(1);
     }
-    values.0 = largest;
-    largest.iter().map(|v| v.to_bits()).fold(0, |all, bits| all | bits) != 0
+    Block(values)
+}
+
+/// Sets the product of the factor of the first channel and the `rest`, for each kernel of a block; whether one is
+/// positive.
+#[inline(always)]
+fn set_factors(first: f32, centres: &Block, rate: f32, rest: &Block, values: &mut Block) -> bool {
+    let mut bits = [0_u32; BLOCK];
+    for lane in 0..BLOCK {
+        let value = factor(first, centres.0[lane], rate) * rest.0[lane];
+        values.0[lane] = value;
+        bits[lane] = value.to_bits();
+    }
+    bits.iter().fold(0, |all, bits| all | bits) != 0
 }
 
 impl KernelBlock {
@@ -506,11 +532,14 @@ mod tests {
     #[test]
     fn out_of_reach_every_factor_is_zero() {
         let block = KernelBlock::new(&[[0.5; 6]]);
-        let (centres, rate) = ([&block.centres[0], &block.centres[1], &block.centres[2]], [20.0; 3]);
         let mut values = Block([7.0; BLOCK]);
-        assert!(!set_factors([0.5, 0.5, 0.551], centres, rate, &mut values));
-        assert_eq!(values.0, [0.0; BLOCK]);
-        assert!(set_factors([0.5, 0.475, 0.5], centres, rate, &mut values));
-        assert!((values.0[0] - 0.75).abs() < 1e-5 && values.0[1..].iter().all(|v| *v == 0.0));
+        let mut reaches = |pixel: [f32; 3]| {
+            let rest = product([pixel[1], pixel[2]], [&block.centres[1], &block.centres[2]], [20.0; 2]);
+            let reaches = set_factors(pixel[0], &block.centres[0], 20.0, &rest, &mut values);
+            (reaches, values.0)
+        };
+        assert_eq!(reaches([0.5, 0.5, 0.551]), (false, [0.0; BLOCK]));
+        let (is_reached, values) = reaches([0.5, 0.475, 0.5]);
+        assert!(is_reached && (values[0] - 0.75).abs() < 1e-5 && values[1..].iter().all(|v| *v == 0.0));
     }
 }
