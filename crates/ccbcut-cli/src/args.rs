@@ -7,6 +7,7 @@
 mod bench;
 mod cut;
 mod evaluate;
+mod features;
 mod figures;
 mod graph;
 mod names;
@@ -15,6 +16,7 @@ mod segment;
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
+pub use features::{BandwidthArg, CosineWeight, FeatureArgs, FeatureMetric, LayoutArg, NeighborsArg};
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{

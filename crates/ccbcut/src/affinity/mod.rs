@@ -4,8 +4,10 @@
 //! large where two pixels look as if they belong together. One construction per file.
 
 mod exp;
+mod features;
 mod lab;
 
+pub use features::{Bandwidth, FeatureAffinity, FeatureKernel, FeatureNeighbors};
 pub use lab::{LabAffinity, LabKernel};
 
 use crate::{

@@ -5,6 +5,8 @@
 
 pub mod color;
 
+pub mod principal;
+
 pub mod smooth;
 
 use crate::error::{Error, Result};
