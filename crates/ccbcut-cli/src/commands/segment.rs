@@ -110,7 +110,9 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     outcome.stages.insert(0, read);
     outcome.stages.push(write);
     let mut report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
-    report.features = input.features.as_ref().map(Features::facts).transpose()?;
+    if let Some(features) = &input.features {
+        report.features = Some(features.facts(&input.image, input.mask.as_deref())?);
+    }
     let is_decimated = input.features.as_ref().is_none_or(Features::is_local);
     let levels = report.graph.levels.filter(|&levels| is_decimated && levels < args.graph.levels);
     if let Some(levels) = levels {

@@ -154,8 +154,10 @@ impl Features {
     ///
     /// # Errors
     /// Those of the affinity.
-    pub fn facts(&self) -> Result<FeatureFacts> {
+    pub fn facts(&self, image: &Image, mask: Option<&[bool]>) -> Result<FeatureFacts> {
         let map = &self.map.map;
+        let grid = (map.height(), map.width());
+        let on_grid = mask.map(|mask| mask_of_cells(mask, image, grid));
         let weight = match (self.metric, self.cosine) {
             (FeatureMetric::Rbf, _) => "rbf",
             (_, CosineWeight::Exponential) => "exponential",
@@ -171,7 +173,7 @@ impl Features {
             grid_width: map.width(),
             channels: map.channels(),
             weight,
-            bandwidth: self.affinity.bandwidth(map, None)?,
+            bandwidth: self.affinity.bandwidth(map, on_grid.as_deref())?,
             neighbors: self.neighbors.to_string(),
         })
     }

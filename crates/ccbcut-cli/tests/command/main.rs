@@ -5,6 +5,7 @@
 //! - `disk_full`: what happens when a file cannot be finished.
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `features`: what `--features` reads, cuts and says, and the picture of an embedding.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
@@ -22,6 +23,7 @@ mod bench;
 mod bench_ucm;
 #[cfg(unix)]
 mod disk_full;
+mod features;
 mod figures;
 mod graphs;
 mod licences;

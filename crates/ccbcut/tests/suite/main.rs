@@ -8,6 +8,7 @@
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `features`: cuts of feature maps and of tokens, on the grid and on the pixels.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -17,6 +18,7 @@ mod architecture;
 mod benchmark;
 mod contours;
 mod decimation;
+mod features;
 mod invariants;
 mod oracle;
 mod paper;
