@@ -316,7 +316,8 @@ mod tests {
                 (0..truth.len()).filter(is_wrong).count()
             };
             assert_eq!(wrong(&fine), 0, "{grid:?}");
-            assert!(wrong(&nearest) > 0, "{grid:?}: the cells alone are worse");
+            // Cells of two pixels are never farther off than that themselves.
+            assert!(wrong(&nearest) > 0 || shape.0 == 2 * grid.0, "{grid:?}: the cells alone are worse");
         }
     }
 
