@@ -60,7 +60,7 @@ fn tokens_reach_the_pixels_along_the_edges_of_the_image() {
         " --feature-metric rbf --bandwidth median:0.5",
         " --neighbors local --radius 3",
     ] {
-        let line = format!("segment a.png --features f.npy -k 3 -o l.png --json --force{more}");
+        let line = format!("segment a.png --features f.npy -k 3 --tau 2 -o l.png --json --force{more}");
         let report = desk.run(&line).succeeded().report();
         assert_eq!(misplaced(&desk, "l.png"), 0, "{more}");
         assert_eq!((&report["n"], &report["height"]), (&108.into(), &HEIGHT.into()));
@@ -68,7 +68,7 @@ fn tokens_reach_the_pixels_along_the_edges_of_the_image() {
         assert_eq!((&facts["grid_height"], &facts["grid_width"]), (&9.into(), &12.into()));
     }
     // Cells of 18 and 4 pixels do not line up; without the image's edges that shows.
-    desk.run("segment a.png --features f.npy -k 3 -o n.png --upsampling nearest").succeeded();
+    desk.run("segment a.png --features f.npy -k 3 --tau 2 -o n.png --upsampling nearest").succeeded();
     assert!(misplaced(&desk, "n.png") > 50);
 }
 
@@ -175,7 +175,7 @@ fn bands_that_are_no_colours_lead_to_features() {
     }
     desk.run("segment --features bands.tif -k 2 -o l.png").succeeded();
     assert_eq!(desk.labels("l.png").n_segments(), 2);
-    desk.run("segment --features bands.npy -k 3 -o b.png").succeeded();
+    desk.run("segment --features bands.npy -k 3 --tau 2 -o b.png").succeeded();
     assert!(misplaced(&desk, "b.png") <= 10);
 }
 
