@@ -86,7 +86,8 @@ pub fn decode_features(name: &Path, bytes: &[u8], options: &FeatureOptions) -> R
         _ if bytes.starts_with(npy::MAGIC) => ("NumPy", None, decode_npy(name, bytes)?),
         [b'P', b'K', ..] => ("a NumPy archive", None, from_archive(name, bytes, options)?),
         [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => {
-            ("TIFF", None, from_tiff(name, bytes, options.limits)?)
+            let (kind, array) = from_tiff(name, bytes, options.limits)?;
+            ("TIFF", Some(kind), array)
         }
         _ if safetensors::looks_like(bytes) => {
             let (kind, array) = from_tensors(name, bytes, options)?;
@@ -221,7 +222,8 @@ fn from_archive(name: &Path, bytes: &[u8], options: &FeatureOptions) -> Result<A
     let is_map =
         |array: &Array| (2..=4).contains(&array.shape.len()) && !matches!(array.values, Values::Text(_));
     let maps = archive.names().filter(|key| archive.array(key).is_ok_and(is_map)).map(str::to_owned);
-    let key = choose(name, maps.collect(), options, archive.names().map(str::to_owned).collect())?;
+    let all: Vec<String> = archive.names().map(str::to_owned).collect();
+    let key = choose(name, maps.collect(), options, &all)?;
     archive.array(&key).cloned()
 }
 
@@ -229,15 +231,15 @@ fn from_archive(name: &Path, bytes: &[u8], options: &FeatureOptions) -> Result<A
 fn from_tensors(name: &Path, bytes: &[u8], options: &FeatureOptions) -> Result<(String, Array)> {
     let tensors = safetensors::tensors(name, bytes)?;
     let maps = tensors.iter().filter(|tensor| (2..=4).contains(&tensor.shape.len()));
-    let all = tensors.iter().map(|tensor| tensor.name.clone()).collect();
-    let key = choose(name, maps.map(|tensor| tensor.name.clone()).collect(), options, all)?;
+    let all: Vec<String> = tensors.iter().map(|tensor| tensor.name.clone()).collect();
+    let key = choose(name, maps.map(|tensor| tensor.name.clone()).collect(), options, &all)?;
     let missing = || Error::missing(name, format!("tensor named `{key}`"));
     let tensor = tensors.iter().find(|tensor| tensor.name == key).ok_or_else(missing)?;
     Ok((tensor.kind.clone(), tensor.decode(name)?))
 }
 
 /// One of the names: that asked for, or the only candidate.
-fn choose(path: &Path, maps: Vec<String>, options: &FeatureOptions, all: Vec<String>) -> Result<String> {
+fn choose(path: &Path, maps: Vec<String>, options: &FeatureOptions, all: &[String]) -> Result<String> {
     let found = || {
         let shown = all.iter().take(LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         if all.len() > LISTED { format!("{shown} and {} more", all.len() - LISTED) } else { shown }
@@ -255,8 +257,8 @@ fn choose(path: &Path, maps: Vec<String>, options: &FeatureOptions, all: Vec<Str
     }
 }
 
-/// The bands of a TIFF: height × width × bands.
-fn from_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<Array> {
+/// The type of the values of a TIFF and its bands: height × width × bands.
+fn from_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<(String, Array)> {
     let failed = |e: tiff::TiffError| Error::Decode {
         path: path.to_path_buf(),
         format: "TIFF",
@@ -296,12 +298,13 @@ fn from_tiff(path: &Path, bytes: &[u8], limits: Limits) -> Result<Array> {
         let accepted = "a TIFF of gray bands, or .npy";
         return Err(Error::unsupported(path, "a feature map", found, accepted));
     }
+    let kind = values.type_name().to_owned();
     let values = if is_planar && bands > 1 {
         Values::F32(channels_last(&to_floats(path, values)?, bands))
     } else {
         values
     };
-    Ok(Array { shape: vec![height as usize, width as usize, bands], values })
+    Ok((kind, Array { shape: vec![height as usize, width as usize, bands], values }))
 }
 
 /// How many bands a TIFF has, when it is one.

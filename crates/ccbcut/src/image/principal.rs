@@ -136,7 +136,7 @@ mod tests {
         let found = principal(&image, 3).unwrap();
         let mut mean = vec![0.0; channels];
         (0..n).for_each(|p| {
-            mean.iter_mut().zip(image.pixel(p)).for_each(|(m, &v)| *m += f64::from(v) / n as f64)
+            mean.iter_mut().zip(image.pixel(p)).for_each(|(m, &v)| *m += f64::from(v) / n as f64);
         });
         let covariance: Vec<f64> = (0..channels * channels)
             .map(|k| {

@@ -355,15 +355,14 @@ impl Segmenter {
         if wanted == 0 || n < 3 {
             return Ok(None);
         }
-        let rows = match own.filter(|own| own.n_components() >= wanted) {
-            Some(own) => own,
-            None => {
-                control.tell(Progress::Stage("coordinates"));
-                let mut partitioner = self.partitioner.clone().n_columns(wanted);
-                partitioner.n_segments = partitioner.n_segments.clamp(2, n - 1);
-                let Some(fit) = partitioner.embed(scene.coarse.graph(), control)? else { return Ok(None) };
-                scene.on_pixels(&fit.embedding)?
-            }
+        let rows = if let Some(own) = own.filter(|own| own.n_components() >= wanted) {
+            own
+        } else {
+            control.tell(Progress::Stage("coordinates"));
+            let mut partitioner = self.partitioner.clone().n_columns(wanted);
+            partitioner.n_segments = partitioner.n_segments.clamp(2, n - 1);
+            let Some(fit) = partitioner.embed(scene.coarse.graph(), control)? else { return Ok(None) };
+            scene.on_pixels(&fit.embedding)?
         };
         let columns = wanted.min(rows.n_components());
         let mut all = vec![0.0; scene.grid.height * scene.grid.width * columns];

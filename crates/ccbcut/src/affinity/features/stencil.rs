@@ -39,9 +39,10 @@ struct Planes {
 impl Planes {
     fn new(features: &Image, mask: Option<&[bool]>, is_angular: bool) -> Self {
         let (n, channels) = (features.n_pixels(), features.channels());
-        let scales: Vec<f64> = match is_angular {
-            true => features.data().chunks_exact(channels).map(inverse_norm).collect(),
-            false => Vec::new(),
+        let scales: Vec<f64> = if is_angular {
+            features.data().chunks_exact(channels).map(inverse_norm).collect()
+        } else {
+            Vec::new()
         };
         let scale = |p: usize| scales.get(p).copied().unwrap_or(1.0);
         let mut data = vec![0.0_f32; n * channels.next_multiple_of(LANES)];

@@ -141,10 +141,8 @@ impl Tokens {
                 *out = (f64::from(v) - m) * scale;
             }
         });
-        let squares = match is_angular {
-            true => Vec::new(),
-            false => rows.chunks_exact(dim).map(|row| dot(row, row)).collect(),
-        };
+        let squares =
+            if is_angular { Vec::new() } else { rows.chunks_exact(dim).map(|row| dot(row, row)).collect() };
         let present = (0..n).map(|p| counts(p) && scale(p) > 0.0).collect();
         Self { n, dim, rows, squares, present, weight }
     }
