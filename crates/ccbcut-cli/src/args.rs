@@ -9,6 +9,7 @@ mod bench;
 mod contours;
 mod cut;
 mod evaluate;
+mod features;
 mod figures;
 mod graph;
 mod names;
@@ -19,6 +20,7 @@ pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
 pub use contours::ContoursArgs;
 pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
+pub use features::{BandwidthArg, CosineWeight, FeatureArgs, FeatureMetric, LayoutArg, NeighborsArg};
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{

@@ -91,6 +91,7 @@ pub fn plan(
         (args.coco.is_some(), "--coco"),
         (args.geojson.is_some(), "--geojson"),
         (args.ucm.is_some(), "--ucm"),
+        (args.embedding_picture.is_some(), "--embedding-picture"),
     ];
     if inputs.len() > 1 {
         if let Some((_, name)) = of_single.iter().chain(&single).find(|(given, _)| *given) {
@@ -104,6 +105,10 @@ pub fn plan(
     if let Some(path) = &args.ucm {
         check_contour_file(path)?;
     }
+    if let Some(path) = args.embedding_picture.as_ref().filter(|path| !has_ending(path, "png")) {
+        let message = format!("`{}` names no picture", path.display());
+        return Err(Hinted::error(message, "the picture of an embedding is written as .png"));
+    }
     args.output.iter().filter(|path| !is_file(path)).try_for_each(|path| check_folder(path))?;
     let n_files = args.output.iter().filter(|path| is_file(path)).count();
     if n_files != args.output.len() && args.output.len() > 1 {
@@ -115,7 +120,7 @@ pub fn plan(
         .collect();
     check_distinct(&jobs)?;
     if !args.force {
-        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm];
+        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm, &args.embedding_picture];
         let tables = tables.into_iter().flatten().map(PathBuf::as_path);
         if let Some(path) = jobs.iter().flat_map(Job::paths).chain(tables).find(|path| path.exists()) {
             return Err(exists(path));
@@ -128,6 +133,10 @@ pub fn plan(
         }
     }
     Ok(jobs)
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
 }
 
 /// Checks that a contour map can be written under a name.
@@ -303,6 +312,8 @@ mod tests {
             &["a.jpg", "b.jpg", "--regions", "r.csv"],
             &["a.jpg", "b.jpg", "--ucm", "u.mat"],
             &["a.jpg", "--ucm", "u.tif"],
+            &["a.jpg", "--embedding-picture", "e.jpg"],
+            &["a.jpg", "b.jpg", "--embedding-picture", "e.png"],
             &["a.jpg", "b.jpg", "-o", "one", "-o", "two"],
             &["a.jpg", "-o", "l.png", "-o", "folder"],
             &["x/a.jpg", "y/a.png", "-o", "out"],

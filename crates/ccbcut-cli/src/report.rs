@@ -26,6 +26,9 @@ pub struct RunReport {
     /// What was cut.
     #[serde(flatten)]
     pub graph: GraphFacts,
+    /// The feature map that was cut; absent for colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<FeatureFacts>,
     /// Where the time went, in order.
     pub stages: Vec<Stage>,
     /// The sweeps of the reweighting, in order.
@@ -78,6 +81,32 @@ pub struct GraphFacts {
     pub coarse_edges: Option<usize>,
 }
 
+/// The feature map that was cut, and how its vectors were compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureFacts {
+    /// The file.
+    pub path: PathBuf,
+    /// What kind of file.
+    pub format: &'static str,
+    /// The type of its values.
+    pub value_type: String,
+    /// The shape of the array in it.
+    pub shape: Vec<usize>,
+    /// Rows of the map.
+    pub grid_height: usize,
+    /// Columns of the map.
+    pub grid_width: usize,
+    /// Features per position.
+    pub channels: usize,
+    /// How a weight is made: `exponential`, `positive`, `threshold` (of a cosine) or `rbf`.
+    pub weight: &'static str,
+    /// The width of the kernel that was used; absent for kernels without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<f64>,
+    /// Which vectors were compared, as the option spells it.
+    pub neighbors: String,
+}
+
 /// One sweep of the reweighting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
@@ -91,7 +120,7 @@ pub struct Sweep {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputFile {
-    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding`.
+    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding_picture`, `embedding`.
     pub kind: &'static str,
     /// Where.
     pub path: PathBuf,
@@ -145,6 +174,18 @@ pub mod tests {
                 coarse_n: Some(4800),
                 coarse_edges: Some(690_000),
             },
+            features: Some(FeatureFacts {
+                path: "dino.npy".into(),
+                format: "NumPy",
+                value_type: "float32".into(),
+                shape: vec![60, 80, 384],
+                grid_height: 60,
+                grid_width: 80,
+                channels: 384,
+                weight: "exponential",
+                bandwidth: Some(0.4),
+                neighbors: "knn:20".into(),
+            }),
             stages: vec![
                 Stage { name: "affinity", ms: 410.0 },
                 Stage { name: "splitting", ms: 620.0 },

@@ -155,6 +155,7 @@ fn about(kind: &str) -> &'static str {
         "coco" => "COCO annotations",
         "geojson" => "outlines",
         "ucm" => "the hierarchy as a contour map",
+        "embedding_picture" => "the embedding as colours",
         "embedding" => "the embedding, one row per vertex",
         _ => "",
     }

@@ -3,6 +3,7 @@
 //! | | read | write |
 //! |---|---|---|
 //! | images | PNG, JPEG, TIFF, WebP, BMP, PNM, `.npy` | PNG |
+//! | feature maps | `.npy`, `.npz`, `.safetensors`, TIFF of any number of bands, images | |
 //! | label maps | PNG, TIFF, `.npy`, `.mat` (`segs`, BSDS `groundTruth`) | PNG, TIFF, `.npy`, `.mat`, COCO, GeoJSON, CSV |
 //! | hierarchies | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
 //! | contour maps | images, `.npy` | PNG, `.npy` |
@@ -30,6 +31,10 @@
 mod images;
 
 mod jpeg;
+
+mod feature_maps;
+
+mod safetensors;
 
 // Segmentations.
 
@@ -78,6 +83,7 @@ pub use crate::{
     coco::{CocoCounts, Rle, encode_coco, write_coco},
     contour_maps::{decode_ucm, encode_ucm, read_ucm, write_ucm},
     error::{Error, Place, Result},
+    feature_maps::{FeatureMap, FeatureOptions, Layout, decode_features, read_features},
     geojson::{encode_geojson, write_geojson},
     graphs::{decode_graph, encode_graph, read_graph, write_graph},
     ground_truth::{Truth, decode_ground_truth, read_ground_truth},

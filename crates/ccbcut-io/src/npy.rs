@@ -290,7 +290,7 @@ impl Kind {
 }
 
 /// A 16-bit float as a 32-bit one, exactly.
-fn widen_half(half: u16) -> f32 {
+pub(crate) fn widen_half(half: u16) -> f32 {
     let (exponent, fraction) = (i32::from(half >> 10 & 31), f32::from(half & 0x3ff));
     let magnitude = match exponent {
         0 => fraction * 2.0_f32.powi(-24),

@@ -6,8 +6,8 @@ use clap::{Args, ValueHint};
 use serde::Serialize;
 
 use super::{
-    AffinityMix, ContourWeight, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, PmiWidth,
-    Upsampling, Variant,
+    AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs,
+    PmiWidth, Upsampling, Variant,
 };
 
 /// Cut images into segments.
@@ -18,7 +18,7 @@ use super::{
 #[command(after_long_help = EXAMPLES)]
 pub struct SegmentArgs {
     /// Images to cut; - for stdin
-    #[arg(value_name = "IMAGE", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "IMAGE", required_unless_present = "features", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub images: Vec<PathBuf>,
     #[command(flatten)]
@@ -30,6 +30,9 @@ pub struct SegmentArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub graph: ImageGraphArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub features: FeatureArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub output: OutputArgs,
@@ -223,6 +226,12 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
     pub ucm: Option<PathBuf>,
+    /// Picture: the first three coordinates of the embedding as colours (.png); needs a single input
+    ///
+    /// A hierarchical cut has no embedding of all parts, so one of three columns is made for the picture.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub embedding_picture: Option<PathBuf>,
     /// Take the parameters of an earlier run from its JSON report; options given here win
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
@@ -250,5 +259,6 @@ Examples:
   ccbcut segment photo.jpg -k 8 --json > run.json       the report
   ccbcut segment other.jpg --params run.json -k 12      the same settings, another number of parts
   cat photo.png | ccbcut segment - -o labels.png        from a pipe
+  ccbcut segment photo.jpg --features dino.npy -k 6     features of any kind, on a coarse grid or not
 
 Files are written under a temporary name and renamed, and never overwrite others without --force.";

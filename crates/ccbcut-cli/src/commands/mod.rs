@@ -10,6 +10,7 @@ mod evaluate;
 mod figures;
 mod generate;
 mod segment;
+mod segment_features;
 
 use std::path::{Path, PathBuf};
 
@@ -76,6 +77,7 @@ impl Outcome {
             input: PathBuf::from(input),
             parameters: report::parameters(args)?,
             graph: self.graph,
+            features: None,
             stages: self.stages,
             trace: self.trace,
             stop_reason: self.stop_reason,

@@ -1,10 +1,13 @@
 //! `ccbcut segment`: cut images into segments.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
-    Control, Image, LabelMap, Ucm,
+    Control, Embedding, Image, LabelMap, Ucm,
     affinity::Neighborhood,
     image::contours::Contours,
     memory::{ImageRun, Prediction, of_image},
@@ -18,7 +21,7 @@ use ccbcut_io::{
 use rayon::prelude::*;
 
 use crate::{
-    args::{Affinity, ImageGraphArgs, Method, SegmentArgs},
+    args::{Affinity, Method, SegmentArgs},
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
@@ -29,7 +32,7 @@ use crate::{
     watch::Watch,
 };
 
-use super::{Outcome, status_of_run, use_threads};
+use super::{Outcome, segment_features::Features, status_of_run, use_threads};
 
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
@@ -46,7 +49,7 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
         return Err(Hinted::error(message, "use --affinity mpb, or a formula with mpb in it"));
     }
     let of_single = [(args.graph.mask.is_some(), "--mask"), (args.graph.contours.is_some(), "--contours")];
-    let jobs = files::plan(&args.images, &of_single, &args.output, smaller)?;
+    let jobs = files::plan(&inputs(args)?, &of_single, &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
     let (mut n_failed, mut below) = (0, false);
@@ -75,15 +78,26 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     Ok(if below { ExitStatus::Below } else { ExitStatus::Success })
 }
 
+/// The files that are cut: the images, or a feature map alone.
+fn inputs(args: &SegmentArgs) -> Result<Vec<PathBuf>> {
+    match (&args.features.features, args.images.as_slice()) {
+        (Some(path), []) => Ok(vec![path.clone()]),
+        (Some(_), [_, _, ..]) => {
+            bail!("--features needs a single input, but {} were given", args.images.len())
+        }
+        _ => Ok(args.images.clone()),
+    }
+}
+
 fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) -> Result<ExitStatus> {
     let name = job.input.display();
     let progress = output.progress(&name.to_string());
     progress.step("reading");
     let start = Instant::now();
-    let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
+    let input = Input::new(&job.input, args)?;
     let read = Stage { name: "read", ms: start.elapsed().as_secs_f64() * 1e3 };
     output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
-    let prediction = predict(&input.image, args).with_context(|| format!("cutting `{name}`"))?;
+    let prediction = predict(&input, args).with_context(|| format!("cutting `{name}`"))?;
     if args.memory.dry_run {
         drop(progress);
         memory::dry_run("segment", &job.input, &prediction, &args.memory, args.output.json, output)?;
@@ -101,8 +115,13 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let Segmented { labels, mut outcome, .. } = segmented;
     outcome.stages.insert(0, read);
     outcome.stages.push(write);
-    let report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
-    if let Some(levels) = report.graph.levels.filter(|&levels| levels < args.graph.levels) {
+    let mut report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
+    if let Some(features) = &input.features {
+        report.features = Some(features.facts(&input.image, input.mask.as_deref())?);
+    }
+    let is_decimated = input.features.as_ref().is_none_or(Features::is_local);
+    let levels = report.graph.levels.filter(|&levels| is_decimated && levels < args.graph.levels);
+    if let Some(levels) = levels {
         let asked = args.graph.levels;
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
     }
@@ -127,13 +146,48 @@ struct Input {
     contours: Option<Contours>,
     /// 8-bit RGB for pictures, row by row.
     rgb: Vec<u8>,
+    /// What is cut instead of the colours.
+    features: Option<Features>,
 }
 
 impl Input {
-    fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
-        let limits = Limits { max_pixels: args.max_pixels as u64 };
-        let Decoded { image, mut mask, .. } = read::image(path, limits)?;
-        if let Some(mask_path) = &args.mask {
+    fn new(path: &Path, args: &SegmentArgs) -> Result<Self> {
+        let Some(features) = &args.features.features else {
+            return Self::of_image(path, args).with_context(|| format!("reading image `{}`", path.display()));
+        };
+        if args.images.is_empty() {
+            let features = Features::read(features, args, None)?;
+            let image = features.picture()?;
+            let input = Self::with_mask(path, args, image, None)?;
+            return Ok(Self { features: Some(features), ..input });
+        }
+        let input =
+            Self::of_image(path, args).with_context(|| format!("reading image `{}`", path.display()))?;
+        let features = Features::read(features, args, Some(&input.image))?;
+        Ok(Self { features: Some(features), ..input })
+    }
+
+    /// An image, whose channels must be colours unless features are cut in their place.
+    fn of_image(path: &Path, args: &SegmentArgs) -> Result<Self> {
+        let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
+        let hint = "bands that are no colours are cut as a feature map: leave IMAGE out and give the file with --features";
+        let Decoded { image, mask, .. } =
+            read::image(path, limits).map_err(|error| match error.downcast_ref::<ccbcut_io::Error>() {
+                Some(ccbcut_io::Error::Bands { .. }) => Hinted::error(error.to_string(), hint),
+                _ => error,
+            })?;
+        let bands = image.channels();
+        if args.features.features.is_none() && bands != 1 && bands != 3 {
+            let message =
+                format!("`{}` has {bands} bands, but an image has 1 (gray) or 3 (colour)", path.display());
+            return Err(Hinted::error(message, hint));
+        }
+        Self::with_mask(path, args, image, mask)
+    }
+
+    fn with_mask(path: &Path, args: &SegmentArgs, image: Image, mut mask: Option<Vec<bool>>) -> Result<Self> {
+        let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
+        if let Some(mask_path) = &args.graph.mask {
             let other = read_mask(mask_path, limits)?;
             let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
             ensure!(
@@ -151,9 +205,9 @@ impl Input {
                 None => other.values,
             });
         }
-        let contours = args.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
+        let contours = args.graph.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
         let rgb = paint::rgb_of(&image);
-        Ok(Self { image, mask, contours, rgb })
+        Ok(Self { image, mask, contours, rgb, features: None })
     }
 }
 
@@ -165,6 +219,8 @@ struct Segmented {
     smaller: Vec<(usize, LabelMap)>,
     /// With `--ucm`: the hierarchy as a contour map.
     ucm: Option<Ucm>,
+    /// With `--embedding-picture`: a row of coordinates per pixel.
+    coordinates: Option<Embedding>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
@@ -182,7 +238,12 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         args.output.connected,
         input.contours.as_ref(),
     );
-    let cut = segmenter.segment_with(&input.image, input.mask.as_deref(), &mut control)?;
+    let segmenter = segmenter.coordinates(if args.output.embedding_picture.is_some() { 3 } else { 0 });
+    let (image, mask) = (&input.image, input.mask.as_deref());
+    let cut = match &input.features {
+        Some(features) => features.cut(segmenter, args, image, mask, &mut control)?,
+        None => segmenter.segment_with(image, mask, &mut control)?,
+    };
     let mut smaller = Vec::new();
     if args.output.all_k {
         let leaves = cut.tree().map_or(0, Tree::n_leaves);
@@ -204,11 +265,15 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         costs: Some(report.costs),
     };
     let cost_shares = report.part_costs.iter().map(share).collect();
-    Ok(Segmented { labels: cut.labels, smaller, ucm, cost_shares, outcome })
+    Ok(Segmented { labels: cut.labels, smaller, ucm, coordinates: cut.coordinates, cost_shares, outcome })
 }
 
 /// What the run will need.
-fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
+fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
+    let image = &input.image;
+    if let Some(features) = &input.features {
+        return features.predict(args, image);
+    }
     let (height, width) = (image.height(), image.width());
     let offsets = Neighborhood::new(args.graph.radius).offsets(height, width)?.len();
     Ok(of_image(&ImageRun {
@@ -283,6 +348,13 @@ fn contents<'a>(
     if let (Some(path), Some(ucm)) = (&args.output.ucm, &segmented.ucm) {
         add("ucm", path, Box::new(|path| Ok(encode_ucm(path, ucm)?)));
     }
+    if let (Some(path), Some(rows)) = (&args.output.embedding_picture, &segmented.coordinates) {
+        let make = |_: &Path| {
+            let rgb = paint::coordinates(rows.as_slice(), rows.n_components(), input.mask.as_deref());
+            paint::encode_png(labels.width(), labels.height(), &rgb)
+        };
+        add("embedding_picture", path, Box::new(make));
+    }
     let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
     let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
     Ok((files, outputs))
@@ -342,8 +414,14 @@ mod tests {
             costs: None,
         };
         let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
-        let segmented =
-            Segmented { labels, smaller: Vec::new(), ucm: None, cost_shares: vec![0.75, 0.25], outcome };
+        let segmented = Segmented {
+            labels,
+            smaller: Vec::new(),
+            ucm: None,
+            coordinates: None,
+            cost_shares: vec![0.75, 0.25],
+            outcome,
+        };
         let rows = region_rows(&image, &segmented);
         assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
         assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));

@@ -6,6 +6,7 @@
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `contours`: contours found, written, given, and cut along.
 //! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `features`: what `--features` reads, cuts and says, and the picture of an embedding.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
@@ -24,6 +25,7 @@ mod bench_ucm;
 mod contours;
 #[cfg(unix)]
 mod disk_full;
+mod features;
 mod figures;
 mod graphs;
 mod licences;

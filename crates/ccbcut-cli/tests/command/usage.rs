@@ -32,7 +32,8 @@ fn long_help_explains_with_examples() {
     let options = "segments tau balance affinity contours contour-weight contour-sigma pmi-pairs pmi-bandwidth kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
-        no-progress color";
+        no-progress color features feature-metric cosine-weight cosine-threshold bandwidth neighbors grid layout \
+        feature-name embedding-picture";
     for option in options.split_whitespace() {
         assert!(segment.contains(&format!("--{option}")), "{option}");
     }

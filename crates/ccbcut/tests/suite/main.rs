@@ -10,6 +10,7 @@
 //! - `decimation`: the pyramid against stored results of the public formulation.
 //! - `mpb`: cues, contours and their affinity against stored results of the public code.
 //! - `pmi`: the affinity of mutual information against stored densities, and its fast evaluation against the exact one.
+//! - `features`: cuts of feature maps and of tokens, on the grid and on the pixels.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -19,6 +20,7 @@ mod architecture;
 mod benchmark;
 mod contours;
 mod decimation;
+mod features;
 mod invariants;
 mod mpb;
 mod oracle;
