@@ -92,7 +92,7 @@ pub enum PmiEvaluation {
 ///     graph.for_each_neighbor(p, |j, w| if j == q { found = w });
 ///     found
 /// };
-/// assert!(weight(204, 205) > 10.0 * weight(209, 210));
+/// assert!(weight(204, 205) > 2.0 * weight(209, 210));
 /// # Ok::<(), ccbcut::Error>(())
 /// ```
 ///
