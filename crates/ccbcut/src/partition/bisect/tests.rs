@@ -42,7 +42,7 @@ fn check(graph: &Graph, balance: &Balance, tau: f64, subgraph_balance: SubgraphB
     assert!(tree.is_complete());
     assert_eq!((tree.n_leaves(), tree.n_vertices(), tree.nodes().len()), (n, n, 2 * n - 1));
     let pi = balance.weights(graph).unwrap();
-    let ctx = SplitContext { graph, pi: &pi, tau };
+    let ctx = SplitContext { graph, pi: &pi, criterion: Criterion::Ccb { tau } };
     for k in 1..=n {
         let labels = tree.cut(k).unwrap();
         assert_eq!(labels.n_segments(), k);
@@ -86,7 +86,7 @@ fn every_number_of_parts_comes_out_nested_and_at_the_cost_stated() {
 fn each_step_is_the_best_of_the_cached_candidates() {
     let graph = gallery::planted(&[8, 9, 10], 0.7, 0.1, 5);
     let pi = Balance::Normalized.weights(&graph).unwrap();
-    let ctx = SplitContext { graph: &graph, pi: &pi, tau: 1.0 };
+    let ctx = SplitContext { graph: &graph, pi: &pi, criterion: Criterion::Ccb { tau: 1.0 } };
     let tree = Bisection::new(10, 1.0).run(&graph, &Balance::Normalized, fiedler, keep_on).unwrap();
     for k in 1..10 {
         let labels = tree.cut(k).unwrap();
