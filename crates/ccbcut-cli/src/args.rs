@@ -5,6 +5,7 @@
 //! always the name of an option with `_` for `-`.
 
 mod bench;
+mod compare;
 mod cut;
 mod evaluate;
 mod figures;
@@ -13,13 +14,14 @@ mod names;
 mod segment;
 
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
+pub use compare::CompareArgs;
 pub use cut::{EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
-    Affinity, BalanceName, ColorChoice, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
-    Variant,
+    Affinity, BalanceName, ColorChoice, CriterionName, Kernel, LabelFormat, Method, Rounding, Solver,
+    StartWeights, Upsampling, Variant,
 };
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 
@@ -53,6 +55,8 @@ pub enum Verb {
     Embed(EmbedArgs),
     /// Print what a partition of a graph costs
     Cost(CostArgs),
+    /// Cut by every solver and print what each cut costs
+    Compare(Box<CompareArgs>),
     /// Score label maps against ground truths
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
@@ -141,6 +145,7 @@ Examples:
   ccbcut segment *.jpg -k 8 -o out --json      a batch, one line of JSON per image
   ccbcut cluster graph.npz -k 3 -o parts.csv   cut a graph of your own
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
+  ccbcut compare graph.npz -k 3                every solver, every cost, one table
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
   ccbcut figures -o figures                    the figures of the paper, as SVG

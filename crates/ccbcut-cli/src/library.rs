@@ -1,9 +1,10 @@
 //! From options to the library, and from its results to the report.
 
 use ccbcut::{
-    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
+    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, Solver, StopReason, Variant,
     affinity::{LabAffinity, LabKernel, Neighborhood},
     cluster::Run,
+    cost::Criterion,
     partition::Rounding,
 };
 
@@ -68,8 +69,32 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
-    match partition.columns {
+    let partitioner = match partition.columns {
         Some(columns) => partitioner.n_columns(columns),
+        None => partitioner,
+    };
+    with_solver(partitioner, partition, embedding.tau)
+}
+
+/// The solver, and what belongs to it.
+fn with_solver(partitioner: Partitioner, args: &PartitionArgs, tau: f64) -> Partitioner {
+    let solver = match args.solver {
+        args::Solver::Irrq => Solver::Irrq,
+        args::Solver::Ipm => Solver::Ipm,
+        args::Solver::Soc => Solver::Soc,
+        args::Solver::Ratiodca => Solver::RatioDca,
+    };
+    let criterion = args.criterion.map(|name| match name {
+        args::CriterionName::Ccb => Criterion::Ccb { tau },
+        args::CriterionName::Cheeger => Criterion::Cheeger,
+        args::CriterionName::Cut => Criterion::Ratio,
+    });
+    let mut partitioner = partitioner.solver(solver).refine(args.refine);
+    if let Some(criterion) = criterion {
+        partitioner = partitioner.criterion(criterion);
+    }
+    match args.starts {
+        Some(starts) => partitioner.n_starts(starts),
         None => partitioner,
     }
 }

@@ -20,8 +20,9 @@ use crate::{
     parallel,
 };
 
-/// The volume of a photograph of 481 × 321 pixels with about 100 heavy ties each: what λ and r are given for.
-const PHOTOGRAPH: f64 = 1.5e7;
+/// λ and r are given for a photograph of 481 × 321 pixels with about 100 heavy ties each. There λ is this many times the
+/// inverse of the size of a difference, and a column costs about this much.
+const PHOTOGRAPH: (f64, f64) = (4000.0, 5.0);
 
 /// Splitting of the orthogonality constraint.
 ///
@@ -197,10 +198,11 @@ impl Soc {
     fn run(&self, graph: &Graph, stop: &(dyn Fn() -> bool + Sync)) -> Result<SocFit> {
         let pi = self.balance.weights(graph)?;
         let roots: Vec<f64> = pi.iter().map(|p| p.sqrt()).collect();
-        let factor = self.parameter_scale(graph, &pi);
-        let bregman = Bregman::new(graph, self.tau, factor * self.lambda, self.tol)?;
+        let lambda = self.lambda_for(graph, &pi);
+        let bregman = Bregman::new(graph, self.tau, lambda, self.tol)?;
         let trivial = if self.is_centered { unit(&roots) } else { Vec::new() };
         let mut p = self.first_copy(graph, &pi, &roots, &trivial)?;
+        let factor = self.r_scale(bregman.objective(&p, &roots), lambda);
         let mut b = vec![0.0; p.len()];
         let mut fit = SocFit {
             embedding: Embedding::new(pi.len(), self.n_components, vec![0.0; p.len()])?,
@@ -245,25 +247,24 @@ impl Soc {
         Ok(fit)
     }
 
-    /// What λ and r are multiplied by. With y = ŷ/√π(V) the terms of the problem keep their proportions when this grows
-    /// like π(V)^(1−τ/2); weights are measured by the largest.
-    fn parameter_scale(&self, graph: &Graph, pi: &[f64]) -> f64 {
+    /// λ for the graph at hand: differences w^(1/τ) |ŷᵢ − ŷⱼ| are of the size of w^(1/τ)/√π(V), whatever the graph.
+    fn lambda_for(&self, graph: &Graph, pi: &[f64]) -> f64 {
+        if !self.is_scaled {
+            return self.lambda;
+        }
+        let largest = graph.largest_weight();
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let size = largest.powf(1.0 / self.tau) / pi.iter().sum::<f64>().sqrt();
+        self.lambda / PHOTOGRAPH.0 * size.powf(self.tau - 2.0)
+    }
+
+    /// What r is multiplied by: the pull towards P is measured by what a column of the start costs.
+    fn r_scale(&self, objective: f64, lambda: f64) -> f64 {
         if !self.is_scaled {
             return 1.0;
         }
-        let volume: f64 = pi.iter().sum();
-        let largest = graph.largest_weight();
-        let largest = if largest > 0.0 { largest } else { 1.0 };
-        // ‖MY‖_τ^τ carries one factor of the largest weight and π(V)^(−τ/2); λ acts on w^(2/τ), r on π.
-        match self.balance {
-            Balance::Normalized => {
-                let volume = volume / largest;
-                (volume / PHOTOGRAPH).sqrt()
-                    * volume.powf(0.5 - 0.5 * self.tau)
-                    * largest.powf(1.0 - 0.5 * self.tau)
-            }
-            _ => (volume / PHOTOGRAPH).sqrt() * volume.powf(0.5 - 0.5 * self.tau),
-        }
+        // A start that costs nothing is held by next to nothing.
+        (objective / self.n_components as f64).max(1e-12 * lambda) / PHOTOGRAPH.1
     }
 
     /// The first P, as orthonormal columns.

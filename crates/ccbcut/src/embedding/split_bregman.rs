@@ -74,6 +74,16 @@ impl Bregman {
         Shifted { bregman: self, factors, r }
     }
 
+    /// ‖MY‖_τ^τ for columns in the coordinates x = Π^½ y.
+    pub(super) fn objective(&self, x: &[f64], roots: &[f64]) -> f64 {
+        let n = self.n;
+        let y: Vec<f64> = x.iter().enumerate().map(|(e, x)| x / roots[e % n]).collect();
+        let term = |y: &[f64], &(i, j, c): &(u32, u32, f64)| {
+            (c * (y[i as usize] - y[j as usize])).abs().powf(self.tau)
+        };
+        y.chunks_exact(n).map(|y| self.edges.iter().map(|edge| term(y, edge)).sum::<f64>()).sum()
+    }
+
     /// b and Mᵀ(q − b) of one column, ‖My‖_τ^τ.
     fn shrink(&self, y: &[f64], b: &mut [f64], pull: &mut [f64]) -> f64 {
         pull.fill(0.0);

@@ -8,6 +8,7 @@
 //! - `variants`: what each variant does by default, one sweep by hand, and why sweeps end.
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
+//! - `rivals`: the other solvers against stored results, all cuts of small graphs, and each other.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -20,6 +21,7 @@ mod decimation;
 mod invariants;
 mod oracle;
 mod paper;
+mod rivals;
 mod solver;
 mod support;
 mod variants;
