@@ -9,6 +9,7 @@
 mod clusters;
 pub mod complement;
 mod config;
+mod gmm;
 mod irrq;
 mod kappa;
 mod large;
@@ -22,6 +23,7 @@ pub mod spectrum;
 mod split_bregman;
 
 pub use config::{Irrq, Kappa, Start, Variant};
+pub use gmm::{GaussianMixture, MixtureFit};
 pub use irrq::IrrqFit;
 pub use soc::{Soc, SocFit, Stage};
 

@@ -204,7 +204,7 @@ fn shrunk(t: f64, tau: f64, lambda: f64) -> f64 {
         let value = tau * s + lambda * (q - size);
         let slope = tau + lambda * power * q / s;
         let next = s - value / slope;
-        if !(next > 0.0) || (s - next).abs() <= 1e-14 * s {
+        if next <= 0.0 || next.is_nan() || (s - next).abs() <= 1e-14 * s {
             break;
         }
         s = next;

@@ -238,7 +238,7 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
             let (node, before) = leaves[leaf];
             let Some(mut split) = self.best_split(tree.members(node)?)? else { return Ok(None) };
             if self.settings.is_refined {
-                split = Refine::new(self.ctx.criterion).split(&self.ctx, split, self.min_size)?;
+                split = Refine::new(self.ctx.criterion).split(&self.ctx, &split, self.min_size)?;
             }
             let is_small = split.low.len().min(split.high.len()) < self.min_size;
             Ok(Some(Candidate { is_small, node, before, split }))

@@ -87,7 +87,7 @@ impl Refine {
     }
 
     /// Refines a part that was cut in two, scored in the whole graph: no vertex leaves the part.
-    pub(super) fn split(&self, ctx: &SplitContext<'_>, split: Split, min_size: usize) -> Result<Split> {
+    pub(super) fn split(&self, ctx: &SplitContext<'_>, split: &Split, min_size: usize) -> Result<Split> {
         let mut members = [&split.low[..], &split.high].concat();
         members.sort_unstable();
         let is_high = |v: &u32| split.high.binary_search(v).is_ok();

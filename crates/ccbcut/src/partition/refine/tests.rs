@@ -142,13 +142,13 @@ fn a_split_is_refined_inside_its_part() {
         .collect();
     let low = members.iter().filter(|v| *v % 2 == 0).count();
     let split = evaluate(&ctx, &ctx.positions(&sorted).unwrap(), &sorted, low);
-    let refined = Refine::new(ctx.criterion).split(&ctx, split.clone(), 1).unwrap();
+    let refined = Refine::new(ctx.criterion).split(&ctx, &split, 1).unwrap();
     assert!(refined.cost(ctx.criterion) < split.cost(ctx.criterion));
     let mut all = [&refined.low[..], &refined.high].concat();
     all.sort_unstable();
     assert_eq!(all, members);
     // A least size is kept.
-    let held = Refine::new(ctx.criterion).split(&ctx, split, 6).unwrap();
+    let held = Refine::new(ctx.criterion).split(&ctx, &split, 6).unwrap();
     assert!(held.low.len() >= 6 && held.high.len() >= 6);
 }
 
