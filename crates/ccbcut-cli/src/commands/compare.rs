@@ -8,8 +8,9 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use ccbcut::{
     Control, Graph, Image, LabelMap, Labels, Method, Partitioner, Segmenter, Solver,
+    affinity::Neighborhood,
     cost::{Costs, Criterion},
-    memory::of_graph,
+    memory::{ImageRun, Prediction, of_graph, of_image},
     partition::Refine,
 };
 use ccbcut_io::{Decoded, Limits};
@@ -45,18 +46,19 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<ExitStatus> {
     }
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;
-    let scene = Scene::read(args).with_context(|| format!("reading `{}`", args.input.display()))?;
+    let input = Input::read(args).with_context(|| format!("reading `{}`", args.input.display()))?;
     ensure!(
-        scene.picture.is_some() || strip.is_none(),
+        strip.is_none() || matches!(input, Input::Picture(_)),
         "`{}` is a graph: there is no picture to draw, so --output does not apply",
         args.input.display()
     );
-    let prediction = of_graph(&scene.graph, args.segments);
+    let prediction = input.predict(args)?;
     if args.memory.dry_run {
         memory::dry_run("compare", &args.input, &prediction, &args.memory, args.json, output)?;
         return Ok(ExitStatus::Success);
     }
     memory::check(&prediction, &args.memory)?;
+    let scene = Scene::new(input, args)?;
     let progress = output.progress(&args.input.display().to_string());
     let mut rows = Vec::new();
     for entry in entries(args.embedding.tau) {
@@ -133,22 +135,57 @@ struct Picture {
     mask: Option<Vec<bool>>,
 }
 
-impl Scene {
+/// What was read.
+enum Input {
+    Graph(Graph),
+    Picture(Picture),
+}
+
+impl Input {
     fn read(args: &CompareArgs) -> Result<Self> {
         if is_graph(&args.input)? {
-            return Ok(Self { graph: read::graph(&args.input)?, picture: None });
+            return Ok(Self::Graph(read::graph(&args.input)?));
         }
         let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
         let Decoded { image, mask, .. } = read::image(&args.input, limits)?;
+        Ok(Self::Picture(Picture { image, mask }))
+    }
+
+    /// What the runs will need, one after the other.
+    fn predict(&self, args: &CompareArgs) -> Result<Prediction> {
+        let image = match self {
+            Self::Graph(graph) => return Ok(of_graph(graph, args.segments)),
+            Self::Picture(picture) => &picture.image,
+        };
+        let (height, width) = (image.height(), image.width());
+        Ok(of_image(&ImageRun {
+            height,
+            width,
+            channels: image.channels(),
+            offsets: Neighborhood::new(args.graph.radius).offsets(height, width)?.len(),
+            levels: args.graph.levels,
+            segments: args.segments,
+            columns: args.segments,
+        }))
+    }
+}
+
+impl Scene {
+    fn new(input: Input, args: &CompareArgs) -> Result<Self> {
+        let picture = match input {
+            Input::Graph(graph) => return Ok(Self { graph, picture: None }),
+            Input::Picture(picture) => picture,
+        };
         let segmenter = segmenter(args, args.embedding.tau);
-        let graph = segmenter.graph(&image, mask.as_deref())?;
-        let graph = match &mask {
+        let graph = segmenter.graph(&picture.image, picture.mask.as_deref())?;
+        let graph = match &picture.mask {
             Some(mask) => {
-                graph.induced(&(0..mask.len() as u32).filter(|&p| mask[p as usize]).collect::<Vec<_>>())
+                let active: Vec<u32> = (0..mask.len() as u32).filter(|&p| mask[p as usize]).collect();
+                graph.induced(&active)
             }
             None => graph,
         };
-        Ok(Self { graph, picture: Some(Picture { image, mask }) })
+        Ok(Self { graph, picture: Some(picture) })
     }
 
     /// The row of a method, and the row of its refinement.
@@ -374,7 +411,7 @@ mod tests {
     #[test]
     fn numbers_have_four_digits() {
         assert_eq!(
-            [0.0, 0.00012345, 0.12345, 12.345, 123_456.0].map(digits),
+            [0.0, 0.000_123_45, 0.123_45, 12.345, 123_456.0].map(digits),
             ["0", "1.234e-4", "0.1235", "12.3", "1.235e5"]
         );
     }
