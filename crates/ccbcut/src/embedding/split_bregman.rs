@@ -150,7 +150,9 @@ impl Shifted<'_> {
             x = y.iter().enumerate().map(|(e, y)| roots[e % n] * y).collect();
             let apart: f64 = x.iter().zip(f).map(|(x, f)| (x - f) * (x - f)).sum();
             let value = objective + 0.5 * self.r * apart;
-            if (before - value).abs() <= self.bregman.tol * (before + value) || stop() {
+            let is_settled =
+                before.is_finite() && (before - value).abs() <= self.bregman.tol * (before + value);
+            if is_settled || stop() {
                 break;
             }
             before = value;
