@@ -6,6 +6,7 @@
 
 mod affinity;
 mod bench;
+mod compare;
 mod contours;
 mod cut;
 mod evaluate;
@@ -17,6 +18,7 @@ mod segment;
 
 pub use affinity::{Affinity, AffinityMix, PmiWidth};
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
+pub use compare::CompareArgs;
 pub use contours::ContoursArgs;
 pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs};
 pub use evaluate::EvaluateArgs;
@@ -24,8 +26,8 @@ pub use features::{BandwidthArg, CosineWeight, FeatureArgs, FeatureMetric, Layou
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
 pub use names::{
-    BalanceName, ColorChoice, ContourWeight, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
-    Variant,
+    BalanceName, ColorChoice, ContourWeight, CriterionName, Kernel, LabelFormat, Method, Rounding, Solver,
+    StartWeights, Upsampling, Variant,
 };
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 
@@ -61,6 +63,8 @@ pub enum Verb {
     Cost(CostArgs),
     /// Find the contours of images: the multiscale probability of boundary
     Contours(ContoursArgs),
+    /// Cut by every solver and print what each cut costs
+    Compare(Box<CompareArgs>),
     /// Score label maps against ground truths
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
@@ -149,6 +153,7 @@ Examples:
   ccbcut segment *.jpg -k 8 -o out --json      a batch, one line of JSON per image
   ccbcut cluster graph.npz -k 3 -o parts.csv   cut a graph of your own
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
+  ccbcut compare graph.npz -k 3                every solver, every cost, one table
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
   ccbcut figures -o figures                    the figures of the paper, as SVG

@@ -1,13 +1,16 @@
 //! From options to the library, and from its results to the report.
 
 use ccbcut::{
-    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
+    Balance, Image, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, Solver, StopReason,
+    Variant,
     affinity::{
         ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, PmiAffinity, PmiBandwidth,
         ProductAffinity,
     },
     cluster::Run,
+    cost::Criterion,
     image::contours::{Contours, MultiscalePb},
+    memory::ImageRun,
     partition::Rounding,
 };
 
@@ -72,8 +75,32 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
-    match partition.columns {
+    let partitioner = match partition.columns {
         Some(columns) => partitioner.n_columns(columns),
+        None => partitioner,
+    };
+    with_solver(partitioner, partition, embedding.tau)
+}
+
+/// The solver, and what belongs to it.
+fn with_solver(partitioner: Partitioner, args: &PartitionArgs, tau: f64) -> Partitioner {
+    let solver = match args.solver {
+        args::Solver::Irrq => Solver::Irrq,
+        args::Solver::Ipm => Solver::Ipm,
+        args::Solver::Soc => Solver::Soc,
+        args::Solver::Ratiodca => Solver::RatioDca,
+    };
+    let criterion = args.criterion.map(|name| match name {
+        args::CriterionName::Ccb => Criterion::Ccb { tau },
+        args::CriterionName::Cheeger => Criterion::Cheeger,
+        args::CriterionName::Cut => Criterion::Ratio,
+    });
+    let mut partitioner = partitioner.solver(solver).refine(args.refine);
+    if let Some(criterion) = criterion {
+        partitioner = partitioner.criterion(criterion);
+    }
+    match args.starts {
+        Some(starts) => partitioner.n_starts(starts),
         None => partitioner,
     }
 }
@@ -115,6 +142,31 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
         };
     }
     product
+}
+
+/// What the options ask of the memory for an image.
+///
+/// # Errors
+/// For a radius out of range.
+pub fn image_run(
+    image: &Image,
+    graph: &ImageGraphArgs,
+    segments: usize,
+    columns: usize,
+) -> ccbcut::Result<ImageRun> {
+    let (height, width, mix) = (image.height(), image.width(), graph.mix());
+    Ok(ImageRun {
+        height,
+        width,
+        channels: image.channels(),
+        affinities: mix.factors().len(),
+        detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
+        learns_pairs: mix.has(Affinity::Pmi),
+        offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
+        levels: graph.levels,
+        segments,
+        columns,
+    })
 }
 
 /// The segmenter with the options' settings.

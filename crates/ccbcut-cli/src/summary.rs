@@ -110,7 +110,15 @@ fn cut_line(parameters: &Value) -> String {
     if parameters.get("method").is_some() {
         how.push(word(parameters, "method"));
     }
-    how.extend([word(parameters, "balance"), word(parameters, "variant")]);
+    how.push(word(parameters, "balance"));
+    let solver = parameters.get("solver").and_then(Value::as_str);
+    how.push(solver.unwrap_or_else(|| word(parameters, "variant")));
+    if parameters["refine"] == true {
+        how.push("refined");
+    }
+    if solver == Some("ipm") && parameters.get("criterion").is_none() {
+        return format!("the Cheeger cut; {}", how.join(", "));
+    }
     format!("tau {tau} ({meaning}); {}", how.join(", "))
 }
 

@@ -100,6 +100,12 @@ pub enum Error {
         /// How many parts were asked for.
         segments: usize,
     },
+    /// A solver for two parts where all parts are asked for at once.
+    #[error("the solver {solver} splits in two, so it needs the hierarchical method, not multiway")]
+    TwoWaySolver {
+        /// Its name.
+        solver: &'static str,
+    },
     /// More data than the computation is prepared to hold.
     #[error("{what} would be {requested}, above the limit of {limit}")]
     TooLarge {

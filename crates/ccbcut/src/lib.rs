@@ -88,7 +88,7 @@ mod simd;
 mod sets;
 
 pub use crate::{
-    cluster::{Method, Partition, Partitioner},
+    cluster::{Method, Partition, Partitioner, Solver},
     control::{Control, Progress},
     embedding::{Embedding, Irrq, IrrqFit, Iteration, Kappa, Start, StopReason, Trace, Variant},
     error::{Error, Result},

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{BalanceName, Method, Rounding, Variant};
+use super::{BalanceName, CriterionName, Method, Rounding, Solver, Variant};
 use crate::memory::MaxMemory;
 
 /// κ̃ of graphs where neither `--kappa` nor `--kappa-count` is given.
@@ -19,6 +19,25 @@ pub struct PartitionArgs {
     /// How the parts are found
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub method: Method,
+    /// Which algorithm finds the cuts
+    #[arg(long, value_enum, default_value_t, value_name = "NAME", hide_short_help = true)]
+    #[serde(skip_serializing_if = "is_irrq")]
+    pub solver: Solver,
+    /// Refine the cuts by moving single vertices while the cost falls
+    ///
+    /// In a hierarchical run every split is refined, so that the parts stay nested; in a multiway run all parts are, in
+    /// the end.
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refine: bool,
+    /// What thresholds, splits and refinement make small [default: ccb; cheeger for the solver ipm]
+    #[arg(long, value_enum, value_name = "COST", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<CriterionName>,
+    /// Random starts of the solvers ipm and ratiodca [default: 10, fewer on large graphs]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<usize>,
     /// How the rows of an embedding become parts (multiway)
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub rounding: Rounding,
@@ -39,6 +58,29 @@ pub struct PartitionArgs {
     /// Restarts of k-means
     #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
     pub n_init: usize,
+}
+
+impl Default for PartitionArgs {
+    /// What the command line has without options.
+    fn default() -> Self {
+        Self {
+            segments: 8,
+            method: Method::default(),
+            solver: Solver::default(),
+            refine: false,
+            criterion: None,
+            starts: None,
+            rounding: Rounding::default(),
+            columns: None,
+            min_share: 0.0,
+            n_init: 10,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_irrq(solver: &Solver) -> bool {
+    *solver == Solver::Irrq
 }
 
 impl PartitionArgs {

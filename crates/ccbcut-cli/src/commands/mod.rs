@@ -2,6 +2,7 @@
 
 mod bench;
 mod cluster;
+mod compare;
 mod contours;
 mod cost;
 pub mod demo;
@@ -37,6 +38,7 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Embed(args) => embed::run(&args.resolved(), output),
         Verb::Cost(args) => cost::run(&args, output),
         Verb::Contours(args) => contours::run(&args, output),
+        Verb::Compare(args) => compare::run(&args.resolved(), output),
         Verb::Evaluate(args) => evaluate::run(&args, output),
         Verb::Bench(args) => bench::run(&args.what, output),
         Verb::Figures(args) => figures::run(&args, output),

@@ -8,9 +8,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
     Control, Embedding, Image, LabelMap, Ucm,
-    affinity::Neighborhood,
     image::contours::Contours,
-    memory::{ImageRun, Prediction, of_image},
+    memory::{Prediction, of_image},
     partition::Tree,
     report::Stage,
 };
@@ -274,20 +273,8 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
     if let Some(features) = &input.features {
         return features.predict(args, image);
     }
-    let (height, width) = (image.height(), image.width());
-    let offsets = Neighborhood::new(args.graph.radius).offsets(height, width)?.len();
-    Ok(of_image(&ImageRun {
-        height,
-        width,
-        channels: image.channels(),
-        affinities: args.graph.mix().factors().len(),
-        detects_contours: args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none(),
-        learns_pairs: args.graph.mix().has(Affinity::Pmi),
-        offsets,
-        levels: args.graph.levels,
-        segments: args.partition.segments,
-        columns: args.partition.columns.unwrap_or(1),
-    }))
+    let columns = args.partition.columns.unwrap_or(1);
+    Ok(of_image(&library::image_run(image, &args.graph, args.partition.segments, columns)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

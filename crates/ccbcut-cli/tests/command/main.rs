@@ -10,6 +10,7 @@
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
+//! - `solvers`: `--solver`, `--refine` and `compare`.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
 //! - `bench`: `bench bsds` on a small data set, and `evaluate`.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
@@ -33,5 +34,6 @@ mod memory;
 mod pictures;
 mod report;
 mod segment;
+mod solvers;
 mod support;
 mod usage;

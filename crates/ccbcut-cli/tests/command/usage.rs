@@ -7,7 +7,7 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 7] = ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"];
+const VERBS: [&str; 8] = ["segment", "cluster", "embed", "cost", "compare", "figures", "demo", "generate"];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -24,7 +24,9 @@ fn short_help_fits_a_screen() {
 
 #[test]
 fn long_help_explains_with_examples() {
-    for verb in ["segment", "contours", "cluster", "embed", "cost", "evaluate", "figures", "generate"] {
+    for verb in
+        ["segment", "contours", "cluster", "embed", "cost", "compare", "evaluate", "figures", "generate"]
+    {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }

@@ -253,6 +253,14 @@ impl Segmenter {
         self
     }
 
+    /// The graph of an image's pixels that would be cut; those that `mask` marks `false` have no edges.
+    ///
+    /// # Errors
+    /// Those of the affinity.
+    pub fn graph(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.affinity.graph_masked(image, mask)
+    }
+
     /// Cuts an image.
     ///
     /// # Errors
@@ -337,6 +345,7 @@ impl Segmenter {
         watch.lap("upsample");
         control.tell(Progress::Stage("rounding"));
         let labels = self.partitioner.round(&fine, &scene.pixel_weights(&self.partitioner.balance)?)?;
+        let labels = scene.refined(&self.partitioner, labels)?;
         watch.lap("rounding");
         let run = Run { n_vertices: scene.coarse.graph().n_vertices(), first_vertex: 0, trace: fit.trace };
         Ok(Cut { embedding: Some(fine), ..cut(labels, vec![run])? })
@@ -441,6 +450,14 @@ impl Scene<'_> {
         let columns = embedding.n_components();
         let fine = self.pyramid.prolong(&self.coarse.scatter(embedding.as_slice(), columns), columns)?;
         Embedding::new(self.grid.pixels().len(), columns, self.grid.active_rows(fine, columns))
+    }
+
+    /// A partition of the active pixels, refined where that is asked for.
+    fn refined(&self, partitioner: &Partitioner, labels: Labels) -> Result<Labels> {
+        if !partitioner.is_refined() || self.grid.pixels().len() == self.graph.n_vertices() {
+            return partitioner.refined(self.graph, labels);
+        }
+        partitioner.refined(&self.graph.induced(self.grid.pixels()), labels)
     }
 
     /// π of the active pixels.

@@ -11,6 +11,7 @@
 //! - `mpb`: cues, contours and their affinity against stored results of the public code.
 //! - `pmi`: the affinity of mutual information against stored densities, and its fast evaluation against the exact one.
 //! - `features`: cuts of feature maps and of tokens, on the grid and on the pixels.
+//! - `rivals`: the other solvers against stored results, all cuts of small graphs, and each other.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -26,6 +27,7 @@ mod mpb;
 mod oracle;
 mod paper;
 mod pmi;
+mod rivals;
 mod solver;
 mod support;
 mod variants;
