@@ -131,7 +131,8 @@ impl Bisection {
         self
     }
 
-    /// Whether every split is refined by [`Refine`] before it counts: the parts stay nested.
+    /// Whether every split is refined by [`Refine`] before it counts, as is the cheapest single vertex of the part, of
+    /// which the better one is taken: the parts stay nested.
     #[must_use]
     pub fn refine(mut self, is_refined: bool) -> Self {
         self.is_refined = is_refined;
@@ -238,12 +239,24 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
             let (node, before) = leaves[leaf];
             let Some(mut split) = self.best_split(tree.members(node)?)? else { return Ok(None) };
             if self.settings.is_refined {
-                split = Refine::new(self.ctx.criterion).split(&self.ctx, &split, self.min_size)?;
+                split = self.refined(&split, tree.members(node)?)?;
             }
             let is_small = split.low.len().min(split.high.len()) < self.min_size;
             Ok(Some(Candidate { is_small, node, before, split }))
         });
         found.into_iter().collect()
+    }
+
+    /// The better of the refined split, and of the refinement of the cheapest single vertex: where balance counts little,
+    /// a threshold through the middle is far from the best cut, and moves one by one do not lead there.
+    fn refined(&self, split: &Split, members: &[u32]) -> Result<Split> {
+        let refine = Refine::new(self.ctx.criterion);
+        let best = refine.split(&self.ctx, split, self.min_size)?;
+        let singles: Vec<u32> = (0..members.len() as u32).collect();
+        let Some(single) = best_group(&self.ctx, members, &singles, self.min_size)? else { return Ok(best) };
+        let other = refine.split(&self.ctx, &single, self.min_size)?;
+        let is_better = other.cost(self.ctx.criterion) < best.cost(self.ctx.criterion);
+        Ok(if is_better { other } else { best })
     }
 
     fn best_split(&self, members: &[u32]) -> Result<Option<Split>> {
