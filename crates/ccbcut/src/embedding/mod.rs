@@ -16,9 +16,11 @@ pub mod objective;
 mod reweight;
 pub mod rotate;
 pub mod spectrum;
+mod warm;
 
 pub use config::{Irrq, Kappa, Start, Variant};
 pub use irrq::IrrqFit;
+pub(crate) use warm::Warm;
 
 use crate::{
     error::{Error, Result},

@@ -6,6 +6,7 @@
 //! as a [`Tree`], from which the partition into any smaller number of parts can be read off.
 
 mod bisect;
+mod dendrogram;
 mod discretize;
 mod multiway;
 mod peel;
@@ -14,6 +15,7 @@ mod threshold;
 mod tree;
 
 pub use bisect::{Bisection, BisectionStep, SubgraphBalance};
+pub use dendrogram::{Dendrogram, Recut, Selection};
 pub use multiway::{Multiway, Rounding};
 pub use threshold::{Split, SplitContext, best_threshold};
 pub use tree::{Node, Tree};
