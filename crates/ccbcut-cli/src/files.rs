@@ -85,6 +85,8 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
         (args.coco.is_some(), "--coco"),
         (args.geojson.is_some(), "--geojson"),
         (args.ucm.is_some(), "--ucm"),
+        (args.tree.is_some(), "--tree"),
+        (args.evidence.is_some(), "--evidence"),
     ];
     if inputs.len() > 1 {
         if let Some((_, name)) = single.iter().find(|(given, _)| *given) {
@@ -98,6 +100,12 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
     if let Some(path) = &args.ucm {
         check_contour_file(path)?;
     }
+    if let Some(path) = &args.tree {
+        check_tree_file(path)?;
+    }
+    if let Some(path) = &args.evidence {
+        check_drawing(path)?;
+    }
     args.output.iter().filter(|path| !is_file(path)).try_for_each(|path| check_folder(path))?;
     let n_files = args.output.iter().filter(|path| is_file(path)).count();
     if n_files != args.output.len() && args.output.len() > 1 {
@@ -109,7 +117,7 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
         .collect();
     check_distinct(&jobs)?;
     if !args.force {
-        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm];
+        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm, &args.tree, &args.evidence];
         let tables = tables.into_iter().flatten().map(PathBuf::as_path);
         if let Some(path) = jobs.iter().flat_map(Job::paths).chain(tables).find(|path| path.exists()) {
             return Err(exists(path));
@@ -124,8 +132,36 @@ pub fn plan(inputs: &[PathBuf], mask: bool, args: &OutputArgs, segments: usize) 
     Ok(jobs)
 }
 
+/// Checks that a drawing can be written under a name.
+///
+/// # Errors
+/// When its ending is not that of drawings.
+pub fn check_drawing(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        return Ok(());
+    }
+    let message = format!("`{}` names no format of drawings", path.display());
+    Err(Hinted::error(message, "drawings are written as .svg"))
+}
+
+/// Checks that a tree can be written under a name.
+///
+/// # Errors
+/// When its ending is not one of trees.
+pub fn check_tree_file(path: &Path) -> Result<()> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if ["json", "npz"].contains(&ending.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{}` names no format of trees", path.display());
+    Err(Hinted::error(message, "trees are written as .json or .npz"))
+}
+
 /// Checks that a contour map can be written under a name.
-fn check_contour_file(path: &Path) -> Result<()> {
+///
+/// # Errors
+/// When its ending is not one of contour maps.
+pub fn check_contour_file(path: &Path) -> Result<()> {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if ["mat", "npy", "png"].contains(&ending.as_str()) {
         return Ok(());
@@ -260,7 +296,7 @@ mod tests {
     fn planned(words: &[&str]) -> Result<Vec<Job>> {
         let line = ["ccbcut", "segment"].iter().chain(words);
         let Verb::Segment(args) = Cli::try_parse_from(line)?.verb else { bail!("another verb") };
-        plan(&args.images, args.graph.mask.is_some(), &args.output, args.partition.segments)
+        plan(&args.images, args.graph.mask.is_some(), &args.output, args.partition.segments.count())
     }
 
     fn names(words: &[&str]) -> Vec<String> {
@@ -297,6 +333,8 @@ mod tests {
             &["a.jpg", "b.jpg", "--regions", "r.csv"],
             &["a.jpg", "b.jpg", "--ucm", "u.mat"],
             &["a.jpg", "--ucm", "u.tif"],
+            &["a.jpg", "b.jpg", "--tree", "t.json"],
+            &["a.jpg", "--tree", "t.csv"],
             &["a.jpg", "b.jpg", "-o", "one", "-o", "two"],
             &["a.jpg", "-o", "l.png", "-o", "folder"],
             &["x/a.jpg", "y/a.png", "-o", "out"],

@@ -1,9 +1,11 @@
 //! From options to the library, and from its results to the report.
 
 use ccbcut::{
-    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
+    Balance, Graph, Irrq, Kappa, Labels, Method, Partitioner, Progress, Report, Segmenter, StopReason,
+    Variant,
     affinity::{LabAffinity, LabKernel, Neighborhood},
     cluster::Run,
+    cost::ccb_cut,
     partition::Rounding,
 };
 
@@ -19,6 +21,19 @@ pub fn balance(args: &EmbeddingArgs) -> Balance {
         BalanceName::Normalized => Balance::Normalized,
         BalanceName::Ratio => Balance::Ratio,
     }
+}
+
+/// What a partition costs where part sizes are measured by weights of the user's own.
+///
+/// # Errors
+/// When the labels or the weights do not fit the graph.
+pub fn custom_ccb(
+    graph: &Graph,
+    labels: &Labels,
+    balance: Option<&Balance>,
+    tau: f64,
+) -> ccbcut::Result<Option<f64>> {
+    balance.map(|balance| ccb_cut(graph, labels, balance, tau)).transpose()
 }
 
 fn variant(args: &EmbeddingArgs) -> Variant {
@@ -59,7 +74,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         args::Rounding::Discretize => Rounding::Discretize,
         args::Rounding::Procrustes => Rounding::Procrustes,
     };
-    let partitioner = Partitioner::new(partition.segments, embedding.tau)
+    let partitioner = Partitioner::new(partition.segments.count(), embedding.tau)
         .balance(balance(embedding))
         .method(method)
         .variant(variant(embedding))
@@ -89,7 +104,7 @@ pub fn segmenter(
     let args::Affinity::Lab = graph.affinity;
     let affinity =
         LabAffinity::new(kernel).neighborhood(Neighborhood::new(graph.radius)).smoothing(graph.smooth);
-    let segmenter = Segmenter::new(partition.segments, embedding.tau)
+    let segmenter = Segmenter::new(partition.segments.count(), embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity)
         .levels(graph.levels)

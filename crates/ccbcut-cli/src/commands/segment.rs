@@ -6,8 +6,9 @@ use anyhow::{Context, Result, ensure};
 use ccbcut::{
     Control, Image, LabelMap, Ucm,
     affinity::Neighborhood,
+    choose::Choice,
     memory::{ImageRun, Prediction, of_image},
-    partition::Tree,
+    partition::{Dendrogram, Tree},
     report::Stage,
 };
 use ccbcut_io::{
@@ -17,7 +18,8 @@ use ccbcut_io::{
 use rayon::prelude::*;
 
 use crate::{
-    args::{ImageGraphArgs, Method, SegmentArgs},
+    args::{ImageGraphArgs, Method, SegmentArgs, Segments},
+    evidence,
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
@@ -33,12 +35,19 @@ use super::{Outcome, status_of_run, use_threads};
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     let smaller = match args.partition.method {
-        Method::Hierarchical => args.partition.segments,
+        Method::Hierarchical if args.partition.segments == Segments::Auto => args.partition.k_max,
+        Method::Hierarchical => args.partition.segments.count(),
         Method::Multiway => 0,
     };
     if args.partition.method == Method::Multiway && args.output.ucm.is_some() {
         let message = "--ucm writes the hierarchy of a cut, and a multiway cut has none";
         return Err(Hinted::error(message.to_owned(), "use --method hierarchical"));
+    }
+    if args.partition.segments != Segments::Auto && args.output.evidence.is_some() {
+        return Err(super::no_choice());
+    }
+    if args.partition.method == Method::Multiway && args.output.tree.is_some() {
+        return Err(super::no_tree());
     }
     let jobs = files::plan(&args.images, args.graph.mask.is_some(), &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
@@ -84,7 +93,14 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
         return Ok(ExitStatus::Success);
     }
     memory::check(&prediction, &args.memory).with_context(|| format!("cutting `{name}`"))?;
-    let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
+    let context = || format!("cutting `{name}`");
+    let chosen = choose(&input, args, watch, &progress).with_context(context)?;
+    let (args, k_choice) = match chosen {
+        Some((ref chosen, ref choice)) => (chosen, Some(choice.clone())),
+        None => (args, None),
+    };
+    let mut segmented = cut_image(&input, args, watch, &progress).with_context(context)?;
+    segmented.outcome.k_choice = k_choice;
     progress.step("writing");
     let start = Instant::now();
     let (contents, outputs) = contents(job, args, &input, &segmented)?;
@@ -113,16 +129,16 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
 }
 
 /// An image as it was read: pixels for the library and for pictures.
-struct Input {
-    image: Image,
+pub(super) struct Input {
+    pub(super) image: Image,
     /// Which pixels to cut, row by row; all where there is none.
-    mask: Option<Vec<bool>>,
+    pub(super) mask: Option<Vec<bool>>,
     /// 8-bit RGB for pictures, row by row.
-    rgb: Vec<u8>,
+    pub(super) rgb: Vec<u8>,
 }
 
 impl Input {
-    fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
+    pub(super) fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
         let limits = Limits { max_pixels: args.max_pixels as u64 };
         let Decoded { image, mut mask, .. } = read::image(path, limits)?;
         if let Some(mask_path) = &args.mask {
@@ -156,9 +172,31 @@ struct Segmented {
     smaller: Vec<(usize, LabelMap)>,
     /// With `--ucm`: the hierarchy as a contour map.
     ucm: Option<Ucm>,
+    /// With `--tree`: the hierarchy itself.
+    tree: Option<Dendrogram>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
+}
+
+/// With `-k auto`: the options with the number of segments that was chosen, and why.
+fn choose(
+    input: &Input,
+    args: &SegmentArgs,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Option<(SegmentArgs, Choice)>> {
+    if args.partition.segments != Segments::Auto {
+        return Ok(None);
+    }
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, false);
+    let choice = segmenter.choose(&input.image, input.mask.as_deref(), args.partition.k_max, &mut control)?;
+    let mut chosen = args.clone();
+    chosen.partition.segments = Segments::Count(choice.k);
+    Ok(Some((chosen.resolved(), choice)))
 }
 
 /// The one call into the library: the image, cut as `args` asks, while `watch` allows.
@@ -177,6 +215,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         }
     }
     let ucm = if args.output.ucm.is_some() { cut.ucm() } else { None };
+    let tree = if args.output.tree.is_some() { cut.dendrogram() } else { None };
     let report = &cut.report;
     let total: f64 = report.part_costs.iter().sum();
     let share = |cost: &f64| if total > 0.0 { cost / total } else { 0.0 };
@@ -187,9 +226,11 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         stop_reason: library::stop_reason(&report.runs, report.is_complete),
         converged: report.is_converged(),
         costs: Some(report.costs),
+        ccb: None,
+        k_choice: None,
     };
     let cost_shares = report.part_costs.iter().map(share).collect();
-    Ok(Segmented { labels: cut.labels, smaller, ucm, cost_shares, outcome })
+    Ok(Segmented { labels: cut.labels, smaller, ucm, tree, cost_shares, outcome })
 }
 
 /// What the run will need.
@@ -202,7 +243,7 @@ fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
         channels: image.channels(),
         offsets,
         levels: args.graph.levels,
-        segments: args.partition.segments,
+        segments: args.partition.segments.count(),
         columns: args.partition.columns.unwrap_or(1),
     }))
 }
@@ -210,7 +251,7 @@ fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
 /// The bytes of every file of a job, made side by side, and their list for the report.
 fn contents<'a>(
     job: &'a Job,
-    args: &SegmentArgs,
+    args: &'a SegmentArgs,
     input: &'a Input,
     segmented: &'a Segmented,
 ) -> Result<(Vec<File>, Vec<OutputFile>)> {
@@ -264,6 +305,14 @@ fn contents<'a>(
     }
     if let (Some(path), Some(ucm)) = (&args.output.ucm, &segmented.ucm) {
         add("ucm", path, Box::new(|path| Ok(encode_ucm(path, ucm)?)));
+    }
+    if let (Some(path), Some(choice)) = (&args.output.evidence, &segmented.outcome.k_choice) {
+        add("evidence", path, Box::new(|_| Ok(evidence::draw(choice)?.into_bytes())));
+    }
+    if let (Some(path), Some(tree)) = (&args.output.tree, &segmented.tree) {
+        let shape = Some((labels.height(), labels.width()));
+        let make = move |path: &Path| super::tree_bytes(path, tree, shape, None, &args.embedding, None);
+        add("tree", path, Box::new(make));
     }
     let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
     let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
@@ -322,10 +371,18 @@ mod tests {
             stop_reason: "converged".into(),
             converged: true,
             costs: None,
+            ccb: None,
+            k_choice: None,
         };
         let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
-        let segmented =
-            Segmented { labels, smaller: Vec::new(), ucm: None, cost_shares: vec![0.75, 0.25], outcome };
+        let segmented = Segmented {
+            labels,
+            smaller: Vec::new(),
+            ucm: None,
+            tree: None,
+            cost_shares: vec![0.75, 0.25],
+            outcome,
+        };
         let rows = region_rows(&image, &segmented);
         assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
         assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));

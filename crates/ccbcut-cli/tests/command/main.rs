@@ -9,6 +9,8 @@
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `any_graph`: names, METIS, points, directed graphs, vertex weights.
+//! - `trees`: `recut`, `-k auto` and `sweep`.
 //! - `bench`: `bench bsds` on a small data set, and `evaluate`.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
 //! - `licences`: every dependency is one that `deny.toml` allows.
@@ -17,6 +19,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
+mod any_graph;
 mod bad_input;
 mod bench;
 mod bench_ucm;
@@ -30,4 +33,5 @@ mod pictures;
 mod report;
 mod segment;
 mod support;
+mod trees;
 mod usage;

@@ -7,7 +7,8 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 7] = ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"];
+const VERBS: [&str; 9] =
+    ["segment", "cluster", "embed", "recut", "sweep", "cost", "figures", "demo", "generate"];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -24,7 +25,7 @@ fn short_help_fits_a_screen() {
 
 #[test]
 fn long_help_explains_with_examples() {
-    for verb in ["segment", "cluster", "embed", "cost", "evaluate", "figures", "generate"] {
+    for verb in ["segment", "cluster", "embed", "recut", "sweep", "cost", "evaluate", "figures", "generate"] {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }
@@ -32,7 +33,7 @@ fn long_help_explains_with_examples() {
     let options = "segments tau balance affinity kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
-        no-progress color";
+        no-progress color k-max tree evidence";
     for option in options.split_whitespace() {
         assert!(segment.contains(&format!("--{option}")), "{option}");
     }
