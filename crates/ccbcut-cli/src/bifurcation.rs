@@ -18,7 +18,7 @@ pub fn draw(steps: &[SweepStep]) -> Result<String> {
     let lowest = -(n.log10().ceil());
     let taus: Vec<f64> = steps.iter().map(|step| step.tau).collect();
     let (first, last) = (taus.first().copied().unwrap_or(2.0), taus.last().copied().unwrap_or(0.25));
-    let margin = 0.04 * (first - last).abs().max(0.1);
+    let margin = 0.07 * (first - last).abs().max(0.1);
     let sign = if first >= last { 1.0 } else { -1.0 };
     let height = |size: usize| (size as f64 / n).log10();
     plot::sheet("Parts over tau", 2.0 * plot::COLUMN, 80.0, |area| {
@@ -46,7 +46,9 @@ pub fn draw(steps: &[SweepStep]) -> Result<String> {
                 stroke.draw(area, &[(x - arm, y), (x + arm, y)])?;
             }
             if let Some(&(x, y)) = points.first() {
-                plot::write(area, &track.to_string(), 6.0, (x - plot::mm(1.6), y - plot::mm(1.2)))?;
+                // Side by side, where several parts have one size.
+                let shift = plot::mm(1.6 + 1.8 * (track % 4) as f64);
+                plot::write(area, &track.to_string(), 6.0, (x - shift, y - plot::mm(1.4)))?;
             }
         }
         frame.close(area)

@@ -162,6 +162,8 @@ fn about(kind: &str) -> &'static str {
         "coco" => "COCO annotations",
         "geojson" => "outlines",
         "ucm" => "the hierarchy as a contour map",
+        "tree" => "the tree, for `ccbcut recut`",
+        "evidence" => "why there are so many parts",
         "embedding" => "the embedding, one row per vertex",
         _ => "",
     }

@@ -67,8 +67,10 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum EventKind {
-    /// It split off another part.
+    /// It split off another part, which was at least as large.
     SplitsOff,
+    /// It is larger than any part it came from: others went into it.
+    Forms,
     /// It went into another part.
     Joins,
 }
@@ -171,7 +173,9 @@ fn follow(
         let from = shared.iter().filter(|e| e.1 == b).max_by_key(|e| (e.2, std::cmp::Reverse(e.0)));
         let other = from.map_or(named[b], |&(a, _, _)| last.parts[a].track);
         let Part { track, size, cost } = parts[b];
-        told.push(Event { kind: EventKind::SplitsOff, track, other, size, cost });
+        let is_less = from.is_none_or(|&(a, _, _)| size <= last.parts[a].size);
+        let kind = if is_less { EventKind::SplitsOff } else { EventKind::Forms };
+        told.push(Event { kind, track, other, size, cost });
     }
     told.extend(events.into_iter().map(|(kind, a, b)| {
         let Part { track, size, cost } = last.parts[a];
@@ -216,7 +220,7 @@ mod tests {
         let told: Vec<_> = second.events.iter().map(|e| (e.kind, e.track, e.other, e.size)).collect();
         let expected = [
             (EventKind::SplitsOff, 3, 0, 1),
-            (EventKind::SplitsOff, 4, 1, 6),
+            (EventKind::Forms, 4, 1, 6),
             (EventKind::Joins, 1, 4, 3),
             (EventKind::Joins, 2, 4, 3),
         ];

@@ -146,6 +146,7 @@ fn told(steps: &[SweepStep]) -> String {
         for Event { kind, track, other, size, cost } in &step.events {
             let what = match kind {
                 EventKind::SplitsOff => "splits off part",
+                EventKind::Forms => "forms around part",
                 EventKind::Joins => "goes into part",
             };
             let _ = writeln!(text, "    part {track} ({size}, cost {cost:.4}) {what} {other}");

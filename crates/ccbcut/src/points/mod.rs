@@ -13,7 +13,7 @@ use crate::{
     parallel,
 };
 
-/// Up to this many coordinates a tree is faster than comparing all pairs; measured, see `DESIGN.md`.
+/// Up to this many coordinates a tree is used: beyond, boxes have so many sides that a search looks into most of them.
 const TREE_DIMENSIONS: usize = 12;
 /// Points below which all pairs are compared anyway.
 const FEW: usize = 256;
