@@ -1,14 +1,14 @@
 //! From options to the library, and from its results to the report.
 
 use ccbcut::{
-    Balance, Image, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, Solver, StopReason,
-    Variant,
+    Balance, Graph, Image, Irrq, Kappa, Labels, Method, Partitioner, Progress, Report, Segmenter, Solver,
+    StopReason, Variant,
     affinity::{
         ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, PmiAffinity, PmiBandwidth,
         ProductAffinity,
     },
     cluster::Run,
-    cost::Criterion,
+    cost::{Criterion, ccb_cut},
     image::contours::{Contours, MultiscalePb},
     memory::ImageRun,
     partition::Rounding,
@@ -26,6 +26,19 @@ pub fn balance(args: &EmbeddingArgs) -> Balance {
         BalanceName::Normalized => Balance::Normalized,
         BalanceName::Ratio => Balance::Ratio,
     }
+}
+
+/// What a partition costs where part sizes are measured by weights of the user's own.
+///
+/// # Errors
+/// When the labels or the weights do not fit the graph.
+pub fn custom_ccb(
+    graph: &Graph,
+    labels: &Labels,
+    balance: Option<&Balance>,
+    tau: f64,
+) -> ccbcut::Result<Option<f64>> {
+    balance.map(|balance| ccb_cut(graph, labels, balance, tau)).transpose()
 }
 
 fn variant(args: &EmbeddingArgs) -> Variant {
@@ -66,7 +79,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         args::Rounding::Discretize => Rounding::Discretize,
         args::Rounding::Procrustes => Rounding::Procrustes,
     };
-    let partitioner = Partitioner::new(partition.segments, embedding.tau)
+    let partitioner = Partitioner::new(partition.segments.count(), embedding.tau)
         .balance(balance(embedding))
         .method(method)
         .variant(variant(embedding))
@@ -177,7 +190,7 @@ pub fn segmenter(
     connected: bool,
     contours: Option<&Contours>,
 ) -> Segmenter {
-    let segmenter = Segmenter::new(partition.segments, embedding.tau)
+    let segmenter = Segmenter::new(partition.segments.count(), embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity(graph, embedding.seed, contours))
         .levels(graph.levels)

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use ccbcut::{Iteration, cost::Costs, report::Stage};
+use ccbcut::{Iteration, choose::Choice, cost::Costs, report::Stage};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,9 +41,15 @@ pub struct RunReport {
     pub n_segments: usize,
     /// Pixels or vertices of each part, by label.
     pub sizes: Vec<usize>,
+    /// Why there are so many parts, with `-k auto`; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k_choice: Option<Choice>,
     /// What the partition costs; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
+    /// The cost that was made small, where sizes are measured by `--vertex-weights`; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccb: Option<f64>,
     /// The files that were written.
     pub outputs: Vec<OutputFile>,
     /// The most memory that the run was thought to need.
@@ -120,7 +126,8 @@ pub struct Sweep {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputFile {
-    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding_picture`, `embedding`.
+    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding_picture`, `tree`, `dendrogram`, `evidence`,
+    /// `diagram`, `strip`, `embedding`.
     pub kind: &'static str,
     /// Where.
     pub path: PathBuf,
@@ -209,7 +216,9 @@ pub mod tests {
             converged: true,
             n_segments: 3,
             sizes: vec![70_000, 6_000, 800],
+            k_choice: Some(example_choice()),
             costs: Some(costs),
+            ccb: Some(0.5),
             outputs: vec![
                 OutputFile { kind: "labels", path: "photo-labels.png".into() },
                 OutputFile { kind: "overlay", path: "photo-overlay.png".into() },
@@ -217,6 +226,22 @@ pub mod tests {
             predicted_bytes: 250_000_000,
             peak_bytes: Some(240_000_000),
             versions: Versions { ccbcut: "0.1.0", os: "linux", arch: "x86_64" },
+        }
+    }
+
+    /// Three parts, found with some doubt.
+    pub fn example_choice() -> Choice {
+        let opinion =
+            |k, scores: [f64; 4]| ccbcut::choose::Opinion { k, margin: 0.5, scores: scores.to_vec() };
+        Choice {
+            k: 3,
+            confidence: 0.4,
+            k_max: 4,
+            eigengap: opinion(3, [1.25, 0.5, 3.0, 0.5]),
+            elbow: opinion(3, [3.0, 1.0, 6.0, 1.0]),
+            stability: opinion(2, [0.85, 0.95, 0.8, 0.3]),
+            eigenvalues: vec![0.0, 0.01, 0.02, 0.3, 0.31],
+            costs: vec![0.0, 0.1, 0.2, 0.9, 1.6],
         }
     }
 

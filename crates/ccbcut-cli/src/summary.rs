@@ -32,9 +32,16 @@ pub fn of_run(report: &RunReport, output: &Output) -> String {
     if let Some(sizes) = size_line(&report.sizes) {
         row("parts", &sizes);
     }
+    if let Some(choice) = &report.k_choice {
+        let [a, b, c] = [&choice.eigengap, &choice.elbow, &choice.stability].map(|opinion| opinion.k);
+        let found = if choice.k == 1 { "one part".to_owned() } else { count(choice.k, "part") };
+        let sure = (100.0 * choice.confidence).round();
+        row("chosen", &format!("{found}, {sure} % sure: eigengap {a}, elbow {b}, stability {c}"));
+    }
     if let Some(costs) = &report.costs {
         let name = if report.parameters["balance"] == "ratio" { "CCR" } else { "CCN" };
         let minimised = if name == "CCR" { costs.ccr } else { costs.ccn };
+        let (name, minimised) = report.ccb.map_or((name, minimised), |ccb| ("CCB", ccb));
         let others = [("cut", costs.cut), ("NCut", costs.ncut), ("RCut", costs.rcut)];
         let others = others.map(|(name, value)| format!("{name} {}", digits(value))).join(", ");
         row("costs", &format!("{name} {} (made small); {others}", digits(minimised)));
@@ -164,6 +171,8 @@ fn about(kind: &str) -> &'static str {
         "geojson" => "outlines",
         "ucm" => "the hierarchy as a contour map",
         "embedding_picture" => "the embedding as colours",
+        "tree" => "the tree, for `ccbcut recut`",
+        "evidence" => "why there are so many parts",
         "embedding" => "the embedding, one row per vertex",
         _ => "",
     }

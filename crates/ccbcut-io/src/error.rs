@@ -150,6 +150,23 @@ pub enum Error {
         /// File types that can hold them.
         alternatives: &'static str,
     },
+    /// A list of named edges whose two directions have different weights.
+    #[error(
+        "`{}` is a directed graph: the weight from `{from}` to `{to}` is {weight}, but from `{to}` to `{from}` {transposed}",
+        path.display()
+    )]
+    Directed {
+        /// The file concerned.
+        path: PathBuf,
+        /// The name of one end.
+        from: String,
+        /// The name of the other end.
+        to: String,
+        /// The weight in this direction.
+        weight: f64,
+        /// The weight in the other direction.
+        transposed: f64,
+    },
     /// The library refused what the file holds.
     #[error("`{}` does not hold what is needed", path.display())]
     Library {
@@ -208,6 +225,7 @@ impl Error {
             | Self::Bands { path, .. }
             | Self::Shape { path, .. }
             | Self::TooManySegments { path, .. }
+            | Self::Directed { path, .. }
             | Self::Library { path, .. } => path,
         }
     }

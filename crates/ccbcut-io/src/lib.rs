@@ -8,8 +8,11 @@
 //! | hierarchies | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
 //! | contour maps | images, `.npy` | PNG, `.npy` |
 //! | ground truth with boundaries | as label maps | |
-//! | graphs | `.npz`, `.mtx`, `.npy`, edge lists | `.npz`, `.mtx` |
-//! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv` |
+//! | graphs | `.npz`, `.mtx`, `.npy`, METIS `.graph`, edge lists | `.npz`, `.mtx` |
+//! | points | `.npy`, `.csv` | |
+//! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv`, `.npz` |
+//! | trees of a hierarchical cut | `.json`, `.npz` | `.json`, `.npz` |
+//! | weights of vertices | `.npy`, `.csv`, `.txt`, METIS `.graph` | |
 //!
 //! For each kind there are up to four functions: `read_…` from a path, `decode_…` from bytes in memory, `write_…` to
 //! a path, and `encode_…` to bytes, which [`Outputs`] writes together with others. Files come from anywhere, so
@@ -64,7 +67,17 @@ mod matrix_market;
 
 mod edge_list;
 
+mod metis;
+
+mod points;
+
 mod label_vectors;
+
+mod vertex_values;
+
+mod fields;
+
+mod trees;
 
 // What all of them use.
 
@@ -85,15 +98,24 @@ pub use crate::{
     error::{Error, Place, Result},
     feature_maps::{FeatureMap, FeatureOptions, Layout, decode_features, read_features},
     geojson::{encode_geojson, write_geojson},
-    graphs::{decode_graph, encode_graph, read_graph, write_graph},
+    graphs::{
+        GraphFile, GraphOptions, decode_graph, decode_graph_file, encode_graph, read_graph, read_graph_file,
+        write_graph,
+    },
     ground_truth::{Truth, decode_ground_truth, read_ground_truth},
     images::{Decoded, Limits, Mask, SourceInfo, decode_image, encode_png, read_image, read_mask, write_png},
     label_maps::{
         decode_label_maps, encode_label_map, encode_segs, read_label_map, read_label_maps, write_label_map,
         write_segs,
     },
-    label_vectors::{decode_labels_vector, encode_labels_vector, read_labels_vector, write_labels_vector},
+    label_vectors::{
+        decode_labels_vector, encode_labels_vector, encode_named_labels, read_labels_vector,
+        write_labels_vector,
+    },
     npy::{Array, Element, Values, decode_npy, encode_npy, read_npy, write_npy},
     npz::{Archive, decode_npz, read_npz, write_npz},
+    points::{PointFile, decode_points, read_points},
     table::{RegionRow, encode_regions_csv, write_regions_csv},
+    trees::{TreeFile, decode_tree, encode_tree, read_tree},
+    vertex_values::{read_named_labels, read_vertex_weights},
 };

@@ -9,7 +9,7 @@ use std::{ops::ControlFlow, sync::Mutex};
 use crate::{
     control::{Control, Progress},
     cost::Criterion,
-    embedding::{Embedding, Irrq, IrrqFit, Soc, StopReason, Trace, Variant},
+    embedding::{Embedding, Irrq, IrrqFit, Soc, Start, StopReason, Trace, Variant, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -142,6 +142,21 @@ impl Partitioner {
         }
     }
 
+    /// Another number of parts.
+    #[must_use]
+    pub fn n_segments(mut self, n_segments: usize) -> Self {
+        self.n_segments = n_segments;
+        self
+    }
+
+    /// Another τ in (0, 2].
+    #[must_use]
+    pub fn tau(mut self, tau: f64) -> Self {
+        self.tau = tau;
+        self.irrq = self.irrq.tau(tau);
+        self
+    }
+
     /// π: what part sizes are measured in.
     #[must_use]
     pub fn balance(mut self, balance: Balance) -> Self {
@@ -206,6 +221,10 @@ impl Partitioner {
         self
     }
 
+    pub(crate) fn seed_value(&self) -> u64 {
+        self.seed
+    }
+
     /// Changes the settings of IRRQ: `.irrq(|i| i.kappa(Kappa::Fraction(0.2)))`. Columns, balance, variant and
     /// seed are set from this struct.
     #[must_use]
@@ -230,7 +249,29 @@ impl Partitioner {
         self.check(graph.n_vertices())?;
         parallel::inside(|| match self.method {
             Method::Multiway => self.multiway(graph, control),
-            Method::Hierarchical => self.hierarchical(graph, control),
+            Method::Hierarchical => self.hierarchical(graph, control, None),
+        })
+    }
+
+    /// Cuts a graph, its embeddings started from those that were kept at the last τ, and keeps them for the next.
+    pub(crate) fn partition_warm(
+        &self,
+        graph: &Graph,
+        warm: &Warm,
+        control: &mut Control<'_>,
+    ) -> Result<Partition> {
+        self.check(graph.n_vertices())?;
+        parallel::inside(|| {
+            if self.method == Method::Hierarchical {
+                return self.hierarchical(graph, control, Some(warm));
+            }
+            let all: Vec<u32> = (0..graph.n_vertices() as u32).collect();
+            let start = warm.start(&all).map_or(Start::Unit, |y| Start::Ratio(y.clone()));
+            let cut = self.clone().irrq(|irrq| irrq.start(start)).multiway(graph, control)?;
+            if let Some(y) = &cut.embedding {
+                warm.keep(&all, y);
+            }
+            Ok(cut)
         })
     }
 
@@ -313,12 +354,17 @@ impl Partitioner {
         Ok(Partition { labels, tree: None, embedding: Some(fit.embedding), runs, is_complete })
     }
 
-    fn hierarchical(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
+    fn hierarchical(
+        &self,
+        graph: &Graph,
+        control: &mut Control<'_>,
+        warm: Option<&Warm>,
+    ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
         let stop = control.stopper();
         let runs = Mutex::new(Vec::new());
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
-            self.columns_of_part(sub, balance, members, &stop, &runs)
+            self.columns_of_part(sub, balance, members, warm, &stop, &runs)
         };
         let bisection = self.bisection(graph.n_vertices());
         let tree = bisection.run(graph, &self.balance, embed, |step| {

@@ -172,3 +172,15 @@ impl LabelFormat {
         }
     }
 }
+
+/// How the two directions of a directed graph become one edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetrize {
+    /// Half of the sum of their weights
+    Mean,
+    /// The larger weight
+    Max,
+    /// The sum of their weights
+    Sum,
+}

@@ -14,7 +14,7 @@ use super::{
 ///
 /// Reads PNG, JPEG, TIFF, WebP, BMP, PNM and NumPy arrays, ties every pixel to its neighbours by how alike their colours are, and cuts that graph
 /// into parts. Writes a label map for each image, and pictures to look at.
-#[derive(Debug, Args, Serialize)]
+#[derive(Debug, Clone, Args, Serialize)]
 #[command(after_long_help = EXAMPLES)]
 pub struct SegmentArgs {
     /// Images to cut; - for stdin
@@ -232,6 +232,14 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
     pub embedding_picture: Option<PathBuf>,
+    /// The tree of the cut, for `recut` (.json .npz); hierarchical, single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub tree: Option<PathBuf>,
+    /// The evidence for the number of parts that `-k auto` chose, as a plot (.svg); single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub evidence: Option<PathBuf>,
     /// Take the parameters of an earlier run from its JSON report; options given here win
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]

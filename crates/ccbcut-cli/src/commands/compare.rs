@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    args::{self, CompareArgs, PartitionArgs},
+    args::{self, CompareArgs, GraphInputArgs, PartitionArgs, Segments},
     exit::ExitStatus,
     files, library, memory,
     output::Output,
@@ -146,7 +146,7 @@ enum Input {
 impl Input {
     fn read(args: &CompareArgs) -> Result<Self> {
         if is_graph(&args.input)? {
-            return Ok(Self::Graph(read::graph(&args.input)?));
+            return Ok(Self::Graph(read::graph(&args.input, &GraphInputArgs::default())?.graph));
         }
         let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
         let Decoded { image, mask, .. } = read::image(&args.input, limits)?;
@@ -235,7 +235,7 @@ fn segmenter(args: &CompareArgs, tau: f64, contours: Option<&Contours>) -> Segme
 fn cut_args(args: &CompareArgs, tau: f64) -> (PartitionArgs, args::EmbeddingArgs) {
     let mut embedding = args.embedding.clone();
     embedding.tau = tau;
-    (PartitionArgs { segments: args.segments, ..PartitionArgs::default() }, embedding)
+    (PartitionArgs { segments: Segments::Count(args.segments), ..PartitionArgs::default() }, embedding)
 }
 
 /// What one method found.

@@ -8,9 +8,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
     Control, Embedding, Image, LabelMap, Ucm,
+    choose::Choice,
     image::contours::Contours,
     memory::{Prediction, of_image},
-    partition::Tree,
+    partition::{Dendrogram, Tree},
     report::Stage,
 };
 use ccbcut_io::{
@@ -20,7 +21,8 @@ use ccbcut_io::{
 use rayon::prelude::*;
 
 use crate::{
-    args::{Affinity, Method, SegmentArgs},
+    args::{Affinity, ImageGraphArgs, Method, SegmentArgs, Segments},
+    evidence,
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
@@ -36,12 +38,19 @@ use super::{Outcome, segment_features::Features, status_of_run, use_threads};
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     let smaller = match args.partition.method {
-        Method::Hierarchical => args.partition.segments,
+        Method::Hierarchical if args.partition.segments == Segments::Auto => args.partition.k_max,
+        Method::Hierarchical => args.partition.segments.count(),
         Method::Multiway => 0,
     };
     if args.partition.method == Method::Multiway && args.output.ucm.is_some() {
         let message = "--ucm writes the hierarchy of a cut, and a multiway cut has none";
         return Err(Hinted::error(message.to_owned(), "use --method hierarchical"));
+    }
+    if args.partition.segments != Segments::Auto && args.output.evidence.is_some() {
+        return Err(super::no_choice());
+    }
+    if args.partition.method == Method::Multiway && args.output.tree.is_some() {
+        return Err(super::no_tree());
     }
     if args.graph.contours.is_some() && !args.graph.mix().has(Affinity::Mpb) {
         let message = format!("--contours are given, but the affinity is {}", args.graph.mix());
@@ -103,7 +112,14 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
         return Ok(ExitStatus::Success);
     }
     memory::check(&prediction, &args.memory).with_context(|| format!("cutting `{name}`"))?;
-    let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
+    let context = || format!("cutting `{name}`");
+    let chosen = choose(&input, args, watch, &progress).with_context(context)?;
+    let (args, k_choice) = match chosen {
+        Some((ref chosen, ref choice)) => (chosen, Some(choice.clone())),
+        None => (args, None),
+    };
+    let mut segmented = cut_image(&input, args, watch, &progress).with_context(context)?;
+    segmented.outcome.k_choice = k_choice;
     progress.step("writing");
     let start = Instant::now();
     let (contents, outputs) = contents(job, args, &input, &segmented)?;
@@ -137,14 +153,14 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
 }
 
 /// An image as it was read: pixels for the library and for pictures.
-struct Input {
-    image: Image,
+pub(super) struct Input {
+    pub(super) image: Image,
     /// Which pixels to cut, row by row; all where there is none.
-    mask: Option<Vec<bool>>,
+    pub(super) mask: Option<Vec<bool>>,
     /// The contours that were given.
-    contours: Option<Contours>,
+    pub(super) contours: Option<Contours>,
     /// 8-bit RGB for pictures, row by row.
-    rgb: Vec<u8>,
+    pub(super) rgb: Vec<u8>,
     /// What is cut instead of the colours.
     features: Option<Features>,
 }
@@ -152,23 +168,24 @@ struct Input {
 impl Input {
     fn new(path: &Path, args: &SegmentArgs) -> Result<Self> {
         let Some(features) = &args.features.features else {
-            return Self::of_image(path, args).with_context(|| format!("reading image `{}`", path.display()));
+            return Self::of_image(path, &args.graph, true)
+                .with_context(|| format!("reading image `{}`", path.display()));
         };
         if args.images.is_empty() {
             let features = Features::read(features, args, None)?;
             let image = features.picture()?;
-            let input = Self::with_mask(path, args, image, None)?;
+            let input = Self::with_mask(path, &args.graph, image, None)?;
             return Ok(Self { features: Some(features), ..input });
         }
-        let input =
-            Self::of_image(path, args).with_context(|| format!("reading image `{}`", path.display()))?;
+        let input = Self::of_image(path, &args.graph, false)
+            .with_context(|| format!("reading image `{}`", path.display()))?;
         let features = Features::read(features, args, Some(&input.image))?;
         Ok(Self { features: Some(features), ..input })
     }
 
-    /// An image, whose channels must be colours unless features are cut in their place.
-    fn of_image(path: &Path, args: &SegmentArgs) -> Result<Self> {
-        let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
+    /// An image, whose channels must be colours where these are what is cut.
+    pub(super) fn of_image(path: &Path, args: &ImageGraphArgs, are_cut: bool) -> Result<Self> {
+        let limits = Limits { max_pixels: args.max_pixels as u64 };
         let hint = "bands that are no colours are cut as a feature map: leave IMAGE out and give the file with --features";
         let Decoded { image, mask, .. } =
             read::image(path, limits).map_err(|error| match error.downcast_ref::<ccbcut_io::Error>() {
@@ -176,7 +193,7 @@ impl Input {
                 _ => error,
             })?;
         let bands = image.channels();
-        if args.features.features.is_none() && bands != 1 && bands != 3 {
+        if are_cut && bands != 1 && bands != 3 {
             let message =
                 format!("`{}` has {bands} bands, but an image has 1 (gray) or 3 (colour)", path.display());
             return Err(Hinted::error(message, hint));
@@ -184,9 +201,14 @@ impl Input {
         Self::with_mask(path, args, image, mask)
     }
 
-    fn with_mask(path: &Path, args: &SegmentArgs, image: Image, mut mask: Option<Vec<bool>>) -> Result<Self> {
-        let limits = Limits { max_pixels: args.graph.max_pixels as u64 };
-        if let Some(mask_path) = &args.graph.mask {
+    fn with_mask(
+        path: &Path,
+        args: &ImageGraphArgs,
+        image: Image,
+        mut mask: Option<Vec<bool>>,
+    ) -> Result<Self> {
+        let limits = Limits { max_pixels: args.max_pixels as u64 };
+        if let Some(mask_path) = &args.mask {
             let other = read_mask(mask_path, limits)?;
             let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
             ensure!(
@@ -204,7 +226,7 @@ impl Input {
                 None => other.values,
             });
         }
-        let contours = args.graph.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
+        let contours = args.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
         let rgb = paint::rgb_of(&image);
         Ok(Self { image, mask, contours, rgb, features: None })
     }
@@ -220,9 +242,36 @@ struct Segmented {
     ucm: Option<Ucm>,
     /// With `--embedding-picture`: a row of coordinates per pixel.
     coordinates: Option<Embedding>,
+    /// With `--tree`: the hierarchy itself.
+    tree: Option<Dendrogram>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
+}
+
+/// With `-k auto`: the options with the number of segments that was chosen, and why.
+fn choose(
+    input: &Input,
+    args: &SegmentArgs,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Option<(SegmentArgs, Choice)>> {
+    if args.partition.segments != Segments::Auto {
+        return Ok(None);
+    }
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    if input.features.is_some() {
+        let message = "-k auto looks at colours and contours, not at --features".to_owned();
+        return Err(Hinted::error(message, "give the number of parts"));
+    }
+    let contours = input.contours.as_ref();
+    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, false, contours);
+    let choice = segmenter.choose(&input.image, input.mask.as_deref(), args.partition.k_max, &mut control)?;
+    let mut chosen = args.clone();
+    chosen.partition.segments = Segments::Count(choice.k);
+    Ok(Some((chosen.resolved(), choice)))
 }
 
 /// The one call into the library: the image, cut as `args` asks, while `watch` allows.
@@ -252,6 +301,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         }
     }
     let ucm = if args.output.ucm.is_some() { cut.ucm() } else { None };
+    let tree = if args.output.tree.is_some() { cut.dendrogram() } else { None };
     let report = &cut.report;
     let total: f64 = report.part_costs.iter().sum();
     let share = |cost: &f64| if total > 0.0 { cost / total } else { 0.0 };
@@ -262,9 +312,19 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         stop_reason: library::stop_reason(&report.runs, report.is_complete),
         converged: report.is_converged(),
         costs: Some(report.costs),
+        ccb: None,
+        k_choice: None,
     };
     let cost_shares = report.part_costs.iter().map(share).collect();
-    Ok(Segmented { labels: cut.labels, smaller, ucm, coordinates: cut.coordinates, cost_shares, outcome })
+    Ok(Segmented {
+        labels: cut.labels,
+        smaller,
+        ucm,
+        tree,
+        coordinates: cut.coordinates,
+        cost_shares,
+        outcome,
+    })
 }
 
 /// What the run will need.
@@ -274,13 +334,13 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         return features.predict(args, image);
     }
     let columns = args.partition.columns.unwrap_or(1);
-    Ok(of_image(&library::image_run(image, &args.graph, args.partition.segments, columns)?))
+    Ok(of_image(&library::image_run(image, &args.graph, args.partition.segments.count(), columns)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.
 fn contents<'a>(
     job: &'a Job,
-    args: &SegmentArgs,
+    args: &'a SegmentArgs,
     input: &'a Input,
     segmented: &'a Segmented,
 ) -> Result<(Vec<File>, Vec<OutputFile>)> {
@@ -342,6 +402,14 @@ fn contents<'a>(
         };
         add("embedding_picture", path, Box::new(make));
     }
+    if let (Some(path), Some(choice)) = (&args.output.evidence, &segmented.outcome.k_choice) {
+        add("evidence", path, Box::new(|_| Ok(evidence::draw(choice)?.into_bytes())));
+    }
+    if let (Some(path), Some(tree)) = (&args.output.tree, &segmented.tree) {
+        let shape = Some((labels.height(), labels.width()));
+        let make = move |path: &Path| super::tree_bytes(path, tree, shape, None, &args.embedding, None);
+        add("tree", path, Box::new(make));
+    }
     let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
     let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
     Ok((files, outputs))
@@ -399,6 +467,8 @@ mod tests {
             stop_reason: "converged".into(),
             converged: true,
             costs: None,
+            ccb: None,
+            k_choice: None,
         };
         let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
         let segmented = Segmented {
@@ -406,6 +476,7 @@ mod tests {
             smaller: Vec::new(),
             ucm: None,
             coordinates: None,
+            tree: None,
             cost_shares: vec![0.75, 0.25],
             outcome,
         };

@@ -101,7 +101,7 @@ impl Features {
                     channels: 2 * map.channels() + 3,
                     offsets,
                     levels: args.graph.levels,
-                    segments: args.partition.segments,
+                    segments: args.partition.segments.count(),
                     columns,
                 }));
             }

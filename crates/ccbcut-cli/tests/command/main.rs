@@ -12,6 +12,8 @@
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `solvers`: `--solver`, `--refine` and `compare`.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `any_graph`: names, METIS, points, directed graphs, vertex weights.
+//! - `trees`: `recut`, `-k auto` and `sweep`.
 //! - `bench`: `bench bsds` on a small data set, and `evaluate`.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
 //! - `licences`: every dependency is one that `deny.toml` allows.
@@ -20,6 +22,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
+mod any_graph;
 mod bad_input;
 mod bench;
 mod bench_ucm;
@@ -36,4 +39,5 @@ mod report;
 mod segment;
 mod solvers;
 mod support;
+mod trees;
 mod usage;

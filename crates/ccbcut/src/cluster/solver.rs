@@ -6,7 +6,7 @@ use super::{Method, Partitioner, Run};
 use crate::{
     control::{Control, Progress},
     cost::Criterion,
-    embedding::{IrrqFit, Soc, StopReason, Trace},
+    embedding::{IrrqFit, Soc, Start, StopReason, Trace, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -141,19 +141,28 @@ impl Partitioner {
         bisection
     }
 
-    /// One or more columns of a connected subgraph, whose thresholds are looked at; what happened goes to `runs`.
+    /// One or more columns of a connected subgraph, whose thresholds are looked at; what happened goes to `runs`. Reweighted
+    /// embeddings start from those that are kept, and are kept.
     pub(super) fn columns_of_part(
         &self,
         sub: &Graph,
         balance: &Balance,
         members: &[u32],
+        warm: Option<&Warm>,
         stop: &(dyn Fn() -> bool + Sync),
         runs: &Mutex<Vec<Run>>,
     ) -> Result<Vec<f64>> {
         let (columns, trace) = match self.solver {
             Solver::Irrq => {
                 let irrq = self.irrq.clone().balance(balance.clone()).variant(self.variant).seed(self.seed);
+                let irrq = match warm.and_then(|warm| warm.start(members)) {
+                    Some(y) => irrq.start(Start::Ratio(y.clone())),
+                    None => irrq,
+                };
                 let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |_| flow(stop))?;
+                if let Some(warm) = warm {
+                    warm.keep(members, &fit.embedding);
+                }
                 (fit.embedding.column(0), fit.trace)
             }
             Solver::Soc => {

@@ -21,11 +21,13 @@ pub mod rotate;
 mod soc;
 pub mod spectrum;
 mod split_bregman;
+mod warm;
 
 pub use config::{Irrq, Kappa, Start, Variant};
 pub use gmm::{GaussianMixture, MixtureFit};
 pub use irrq::IrrqFit;
 pub use soc::{Soc, SocFit, Stage};
+pub(crate) use warm::Warm;
 
 use crate::{
     error::{Error, Result},

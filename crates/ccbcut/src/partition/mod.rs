@@ -8,6 +8,7 @@
 mod balanced;
 mod bisect;
 mod candidates;
+mod dendrogram;
 mod discretize;
 mod inner_dual;
 mod lovasz;
@@ -20,6 +21,7 @@ mod tree;
 
 pub use balanced::{BalancedCut, Descents};
 pub use bisect::{Bisection, BisectionStep, Pieces, SubgraphBalance};
+pub use dendrogram::{Dendrogram, Recut, Selection};
 pub use multiway::{Multiway, Rounding};
 pub use refine::Refine;
 pub use threshold::{Prefixes, Split, SplitContext, best_prefix, best_threshold};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::{
     affinity::{Affinity, LabAffinity, LabKernel},
+    choose::Choice,
     cluster::{Method, Partition, Partitioner, Run},
     coarsen::Hierarchy,
     control::{Control, Progress},
@@ -20,8 +21,9 @@ use crate::{
     image::Image,
     labels::{LabelMap, Labels},
     parallel,
-    partition::Tree,
+    partition::{Dendrogram, Tree},
     report::{Report, Stopwatch},
+    sweep::SweepStep,
     ucm::Ucm,
 };
 pub use enlarge::Enlarger;
@@ -157,6 +159,13 @@ impl Segmentation {
         self.nested.as_ref().map(|nested| &nested.tree)
     }
 
+    /// The tree and the leaf of each pixel, to be cut again later; `None` for a multiway cut, which has no tree.
+    pub fn dendrogram(&self) -> Option<Dendrogram> {
+        let nested = self.nested.as_ref()?;
+        let over_leaves = Dendrogram::of(&nested.tree).ok()?;
+        Dendrogram::new(over_leaves.tree().clone(), nested.leaves.as_slice().to_vec()).ok()
+    }
+
     /// The contour map of the tree, whose threshold [`Ucm::threshold_for`] k has the connected regions of
     /// [`Segmentation::labels_for`] k; `None` for a multiway cut, which has no tree.
     pub fn ucm(&self) -> Option<Ucm> {
@@ -259,6 +268,57 @@ impl Segmenter {
     /// Those of the affinity.
     pub fn graph(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
         self.affinity.graph_masked(image, mask)
+    }
+
+    /// Chooses the number of parts, at most `k_max`, on the graph that would be cut.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment_with`] and [`Partitioner::choose`].
+    pub fn choose(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        k_max: usize,
+        control: &mut Control<'_>,
+    ) -> Result<Choice> {
+        let mut any = self.clone();
+        any.partitioner.n_segments = 1;
+        parallel::inside(|| {
+            any.on_scene(image, mask, control, |scene, control, _| {
+                any.partitioner.choose(scene.coarse.graph(), k_max, control)
+            })
+        })
+    }
+
+    /// Follows the parts of an image through several τ; each step comes with its label map. Sizes and costs are those of
+    /// the pixels.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment_with`] and [`Partitioner::sweep`].
+    pub fn sweep(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        taus: &[f64],
+        control: &mut Control<'_>,
+    ) -> Result<Vec<(SweepStep, LabelMap)>> {
+        parallel::inside(|| {
+            self.on_scene(image, mask, control, |scene, control, _| {
+                let Scene { graph, pyramid, coarse, grid } = *scene;
+                let active = (grid.pixels().len() < graph.n_vertices()).then(|| graph.induced(grid.pixels()));
+                let fine = active.as_ref().unwrap_or(graph);
+                let upsampling = self.upsampling.unwrap_or_default();
+                let steps = self.partitioner.sweep_by(coarse.graph(), taus, control, |labels, tau| {
+                    let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
+                    let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
+                    let labels = Labels::from_raw(&on_pixels);
+                    let terms = Costs::with_terms(fine, &labels, &self.partitioner.balance, tau)?.1;
+                    Ok((labels, terms))
+                })?;
+                let painted = |step: SweepStep| Ok((step.clone(), grid.paint(step.labels.as_slice())?));
+                steps.into_iter().map(painted).collect()
+            })
+        })
     }
 
     /// Cuts an image.

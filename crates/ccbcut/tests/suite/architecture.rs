@@ -3,9 +3,10 @@
 use std::{fs, path::Path};
 
 /// The walk through the house; each room may use those before it.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 15] = [
     "image",
     "affinity",
+    "points",
     "coarsen",
     "embedding",
     "memory",
@@ -14,6 +15,8 @@ const ROOMS: [&str; 12] = [
     "metrics",
     "control",
     "cluster",
+    "choose",
+    "sweep",
     "report",
     "segment",
 ];
