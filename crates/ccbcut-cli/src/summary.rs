@@ -207,7 +207,16 @@ photo.jpg  320 × 240 pixels → 3 parts
            photo-overlay.png  boundaries on the image
   next     ccbcut segment photo.jpg -k 3 --tau 2 -o tau2   the normalized cut, to compare
 ";
-        assert_eq!(of_run(&example(), &Output::plain()), expected);
+        let mut report = example();
+        (report.ccb, report.k_choice) = (None, None);
+        assert_eq!(of_run(&report, &Output::plain()), expected);
+    }
+
+    #[test]
+    fn a_choice_and_weights_of_ones_own_are_told() {
+        let text = of_run(&example(), &Output::plain());
+        assert!(text.contains("  chosen   3 parts, 40 % sure: eigengap 3, elbow 3, stability 2\n"), "{text}");
+        assert!(text.contains("  costs    CCB 0.5000 (made small);"), "{text}");
     }
 
     #[test]
