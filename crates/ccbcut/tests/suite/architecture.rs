@@ -120,7 +120,8 @@ fn no_room_reaches_downstream() {
     for file in files {
         let relative = file.strip_prefix(&root).unwrap();
         let module = relative.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        if module == "lib" {
+        // Tests may look at the house from anywhere.
+        if module == "lib" || relative.ends_with("tests.rs") {
             continue;
         }
         let allowed = allowed(module);
