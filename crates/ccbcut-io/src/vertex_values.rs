@@ -64,11 +64,11 @@ fn weight(field: &str) -> std::result::Result<f64, String> {
 }
 
 /// Reads one label per vertex of a graph with names: text with `name,label` in any order, or whatever
-/// [`read_labels_vector`](crate::read_labels_vector) reads, in the order of the vertices.
+/// [`read_labels_vector`] reads, in the order of the vertices.
 ///
 /// # Errors
 /// [`Error::Malformed`] for names that are unknown, missing or there twice; those of
-/// [`read_labels_vector`](crate::read_labels_vector).
+/// [`read_labels_vector`].
 pub fn read_named_labels(path: &Path, names: &[String]) -> Result<Labels> {
     if !["csv", "tsv", "txt"].contains(&extension(path).as_str()) {
         return read_labels_vector(path);
