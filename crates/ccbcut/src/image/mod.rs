@@ -11,6 +11,8 @@ pub mod principal;
 
 pub mod smooth;
 
+pub mod volume;
+
 use crate::error::{Error, Result};
 
 /// Pixels: height × width × channels, row-major, channels last.
