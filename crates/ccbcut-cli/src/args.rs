@@ -16,8 +16,10 @@ mod graph;
 mod input;
 mod names;
 mod recut;
+mod regions;
 mod segment;
 mod sweep;
+mod volume;
 
 pub use affinity::{Affinity, AffinityMix, PmiWidth};
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
@@ -34,8 +36,10 @@ pub use names::{
     StartWeights, Symmetrize, Upsampling, Variant,
 };
 pub use recut::RecutArgs;
+pub use regions::{RegionArgs, Superpixels};
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
 pub use sweep::SweepArgs;
+pub use volume::{SuperpixelsArgs, VolumeArgs};
 
 use std::path::PathBuf;
 
@@ -73,6 +77,10 @@ pub enum Verb {
     Cost(CostArgs),
     /// Find the contours of images: the multiscale probability of boundary
     Contours(ContoursArgs),
+    /// Cut an image or a volume into many small regions of like colour
+    Superpixels(SuperpixelsArgs),
+    /// Cut a volume into parts
+    Volume(Box<VolumeArgs>),
     /// Cut by every solver and print what each cut costs
     Compare(Box<CompareArgs>),
     /// Score label maps against ground truths

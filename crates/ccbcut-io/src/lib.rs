@@ -3,6 +3,7 @@
 //! | | read | write |
 //! |---|---|---|
 //! | images | PNG, JPEG, TIFF, WebP, BMP, PNM, `.npy` | PNG |
+//! | volumes | `.npy`, TIFF of several pages | their label maps: `.npy`, TIFF |
 //! | feature maps | `.npy`, `.npz`, `.safetensors`, TIFF of any number of bands, images | |
 //! | label maps | PNG, TIFF, `.npy`, `.mat` (`segs`, BSDS `groundTruth`) | PNG, TIFF, `.npy`, `.mat`, COCO, GeoJSON, CSV |
 //! | hierarchies | `.mat` (`ucm2`), `.npy`, PNG | `.mat`, `.npy`, PNG |
@@ -38,6 +39,8 @@ mod jpeg;
 mod feature_maps;
 
 mod safetensors;
+
+mod volumes;
 
 // Segmentations.
 
@@ -118,4 +121,5 @@ pub use crate::{
     table::{RegionRow, encode_regions_csv, write_regions_csv},
     trees::{TreeFile, decode_tree, encode_tree, read_tree},
     vertex_values::{read_named_labels, read_vertex_weights},
+    volumes::{VolumeFile, decode_volume, encode_label_volume, read_volume},
 };

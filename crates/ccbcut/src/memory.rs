@@ -246,6 +246,25 @@ pub fn of_tokens(run: &TokenRun) -> Prediction {
     table.done()
 }
 
+/// Predicts a run over the superpixels of an image.
+pub fn of_regions(pixels: usize, regions: usize, detects_contours: bool, columns: usize) -> Prediction {
+    let (pixels, regions) = (pixels as f64, regions.min(pixels) as f64);
+    let mut table = Table::new();
+    table.add("image", pixels * (12.0 + 3.0 + 12.0), Phase::Read, Phase::Costs);
+    // Colours twice, by pixel and by plane; the nearest centre, the sets of connected pixels and their numbers.
+    table.add("superpixels", pixels * (2.0 * 12.0 + 3.0 * 4.0), Phase::Affinity, Phase::Affinity);
+    table.add("region map", pixels * 4.0, Phase::Affinity, Phase::Costs);
+    if detects_contours {
+        table.add("contours", pixels * CONTOURS, Phase::Affinity, Phase::Affinity);
+    }
+    // Regions in the plane touch about six others.
+    let edges = 3.0 * regions;
+    table.add("graph", 2.0 * ENTRY * edges + 24.0 * regions, Phase::Affinity, Phase::Costs);
+    table.solver(regions, edges, (regions * 8.0 * regions.log2().max(1.0)).min(MAX_ENTRIES), columns);
+    table.add("embedding", 8.0 * regions * columns as f64, Phase::Embedding, Phase::Costs);
+    table.done()
+}
+
 /// Predicts a run over a graph that is there already; `columns` is 1 for a hierarchical cut.
 ///
 /// # Complexity

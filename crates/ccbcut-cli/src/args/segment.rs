@@ -9,7 +9,7 @@ use ccbcut::segment::{MIN_SHARE, SIGMA, SMOOTHING};
 
 use super::{
     AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, Method,
-    PartitionArgs, PmiWidth, Upsampling, Variant,
+    PartitionArgs, PmiWidth, RegionArgs, Upsampling, Variant,
 };
 
 /// Cut images into segments.
@@ -35,6 +35,9 @@ pub struct SegmentArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub features: FeatureArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub regions: RegionArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub output: OutputArgs,

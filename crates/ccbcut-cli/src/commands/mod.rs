@@ -13,7 +13,10 @@ mod generate;
 mod recut;
 mod segment;
 mod segment_features;
+mod segment_regions;
+mod superpixels;
 mod sweep;
+mod volume;
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +48,8 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Sweep(args) => sweep::run(&args.resolved(), output),
         Verb::Cost(args) => cost::run(&args, output),
         Verb::Contours(args) => contours::run(&args, output),
+        Verb::Superpixels(args) => superpixels::run(&args, output),
+        Verb::Volume(args) => volume::run(&args.resolved(), output),
         Verb::Compare(args) => compare::run(&args.resolved(), output),
         Verb::Evaluate(args) => evaluate::run(&args, output),
         Verb::Bench(args) => bench::run(&args.what, output),

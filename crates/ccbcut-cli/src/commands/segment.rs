@@ -10,7 +10,7 @@ use ccbcut::{
     Control, Embedding, Image, LabelMap, Ucm,
     choose::Choice,
     image::contours::Contours,
-    memory::{Prediction, of_image},
+    memory::{Prediction, of_image, of_regions},
     partition::{Dendrogram, Tree},
     report::Stage,
 };
@@ -21,7 +21,7 @@ use ccbcut_io::{
 use rayon::prelude::*;
 
 use crate::{
-    args::{Affinity, ImageGraphArgs, Method, SegmentArgs, Segments},
+    args::{Affinity, ImageGraphArgs, Method, SegmentArgs, Segments, Superpixels},
     evidence,
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
@@ -33,7 +33,7 @@ use crate::{
     watch::Watch,
 };
 
-use super::{Outcome, segment_features::Features, status_of_run, use_threads};
+use super::{Outcome, segment_features::Features, segment_regions::Regions, status_of_run, use_threads};
 
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
@@ -52,11 +52,19 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     if args.partition.method == Method::Multiway && args.output.tree.is_some() {
         return Err(super::no_tree());
     }
+    if args.regions.superpixels.is_some() && args.output.embedding_picture.is_some() {
+        let message = "--embedding-picture shows an embedding of pixels, and superpixels are cut".to_owned();
+        return Err(Hinted::error(message, "leave one of the two out"));
+    }
     if args.graph.contours.is_some() && !args.graph.mix().has(Affinity::Mpb) {
         let message = format!("--contours are given, but the affinity is {}", args.graph.mix());
         return Err(Hinted::error(message, "use --affinity mpb, or a formula with mpb in it"));
     }
-    let of_single = [(args.graph.mask.is_some(), "--mask"), (args.graph.contours.is_some(), "--contours")];
+    let of_single = [
+        (args.graph.mask.is_some(), "--mask"),
+        (args.graph.contours.is_some(), "--contours"),
+        (matches!(args.regions.superpixels, Some(Superpixels::File(_))), "--superpixels FILE"),
+    ];
     let jobs = files::plan(&inputs(args)?, &of_single, &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
@@ -102,7 +110,7 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let progress = output.progress(&name.to_string());
     progress.step("reading");
     let start = Instant::now();
-    let input = Input::new(&job.input, args)?;
+    let mut input = Input::new(&job.input, args)?;
     let read = Stage { name: "read", ms: start.elapsed().as_secs_f64() * 1e3 };
     output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
     let prediction = predict(&input, args).with_context(|| format!("cutting `{name}`"))?;
@@ -113,6 +121,13 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     }
     memory::check(&prediction, &args.memory).with_context(|| format!("cutting `{name}`"))?;
     let context = || format!("cutting `{name}`");
+    if let Some(from) = &args.regions.superpixels {
+        progress.step("superpixels");
+        let (mask, contours) = (input.mask.as_deref(), input.contours.as_ref());
+        let regions = Regions::new(from, &input.image, mask, contours, args).with_context(context)?;
+        output.detail(&format!("{name}: {} superpixels", regions.map.n_regions()));
+        input.regions = Some(regions);
+    }
     let chosen = choose(&input, args, watch, &progress).with_context(context)?;
     let (args, k_choice) = match chosen {
         Some((ref chosen, ref choice)) => (chosen, Some(choice.clone())),
@@ -134,7 +149,7 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     if let Some(features) = &input.features {
         report.features = Some(features.facts(&input.image, input.mask.as_deref())?);
     }
-    let is_decimated = input.features.as_ref().is_none_or(Features::is_local);
+    let is_decimated = input.features.as_ref().is_none_or(Features::is_local) && input.regions.is_none();
     let fewer = |(made, asked): &(usize, usize)| is_decimated && made < asked;
     if let Some((levels, asked)) = report.graph.levels.zip(args.graph.levels).filter(fewer) {
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
@@ -162,6 +177,8 @@ pub(super) struct Input {
     pub(super) rgb: Vec<u8>,
     /// What is cut instead of the colours.
     features: Option<Features>,
+    /// Superpixels that are cut instead of the pixels.
+    regions: Option<Regions>,
 }
 
 impl Input {
@@ -227,7 +244,7 @@ impl Input {
         }
         let contours = args.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
         let rgb = paint::rgb_of(&image);
-        Ok(Self { image, mask, contours, rgb, features: None })
+        Ok(Self { image, mask, contours, rgb, features: None, regions: None })
     }
 }
 
@@ -267,7 +284,14 @@ fn choose(
     }
     let contours = input.contours.as_ref();
     let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, false, contours);
-    let choice = segmenter.choose(&input.image, input.mask.as_deref(), args.partition.k_max, &mut control)?;
+    let k_max = args.partition.k_max;
+    let choice = match &input.regions {
+        Some(regions) => {
+            let partitioner = library::partitioner(&args.partition, &args.embedding);
+            partitioner.choose(&regions.graph, k_max, &mut control)?
+        }
+        None => segmenter.choose(&input.image, input.mask.as_deref(), k_max, &mut control)?,
+    };
     let mut chosen = args.clone();
     chosen.partition.segments = Segments::Count(choice.k);
     Ok(Some((chosen.resolved(), choice)))
@@ -287,10 +311,14 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
     );
     let segmenter = segmenter.coordinates(if args.output.embedding_picture.is_some() { 3 } else { 0 });
     let (image, mask) = (&input.image, input.mask.as_deref());
-    let cut = match &input.features {
-        Some(features) => features.cut(segmenter, args, image, mask, &mut control)?,
-        None => segmenter.segment_with(image, mask, &mut control)?,
+    let mut cut = match (&input.features, &input.regions) {
+        (Some(features), _) => features.cut(segmenter, args, image, mask, &mut control)?,
+        (None, Some(regions)) => segmenter.segment_regions(&regions.map, &regions.graph, &mut control)?,
+        (None, None) => segmenter.segment_with(image, mask, &mut control)?,
     };
+    if let Some(regions) = &input.regions {
+        cut.report.stages.splice(0..0, regions.stages.iter().cloned());
+    }
     let mut smaller = Vec::new();
     if args.output.all_k {
         let leaves = cut.tree().map_or(0, Tree::n_leaves);
@@ -333,6 +361,14 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         return features.predict(args, image);
     }
     let columns = args.partition.columns.unwrap_or(1);
+    if let Some(from) = &args.regions.superpixels {
+        let count = match from {
+            Superpixels::Count(count) => *count,
+            Superpixels::File(_) => image.n_pixels().min(100_000),
+        };
+        let detects = args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none();
+        return Ok(of_regions(image.n_pixels(), count, detects, columns));
+    }
     let variant = library::variant(&args.embedding);
     Ok(of_image(&library::image_run(image, &args.graph, variant, args.partition.segments.count(), columns)?))
 }

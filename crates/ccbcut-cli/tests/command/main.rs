@@ -9,6 +9,7 @@
 //! - `features`: what `--features` reads, cuts and says, and the picture of an embedding.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
+//! - `regions`: superpixels, features of regions, volumes.
 //! - `report`: the JSON report, and parameters taken from it.
 //! - `solvers`: `--solver`, `--refine` and `compare`.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
@@ -35,6 +36,7 @@ mod graphs;
 mod licences;
 mod memory;
 mod pictures;
+mod regions;
 mod report;
 mod segment;
 mod solvers;

@@ -7,8 +7,20 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 10] =
-    ["segment", "cluster", "embed", "recut", "sweep", "cost", "compare", "figures", "demo", "generate"];
+const VERBS: [&str; 12] = [
+    "superpixels",
+    "volume",
+    "segment",
+    "cluster",
+    "embed",
+    "recut",
+    "sweep",
+    "cost",
+    "compare",
+    "figures",
+    "demo",
+    "generate",
+];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -18,7 +30,7 @@ fn short_help_fits_a_screen() {
         assert!(top.stdout.contains(verb));
         let help = ccbcut(&[verb, "-h"]);
         assert_eq!(help.status, 0);
-        assert!(help.stdout.lines().count() <= 36, "{verb}: {} lines", help.stdout.lines().count());
+        assert!(help.stdout.lines().count() <= 38, "{verb}: {} lines", help.stdout.lines().count());
         assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{verb}");
     }
 }
@@ -26,8 +38,19 @@ fn short_help_fits_a_screen() {
 #[test]
 fn long_help_explains_with_examples() {
     for verb in [
-        "segment", "contours", "cluster", "embed", "recut", "sweep", "cost", "compare", "evaluate",
-        "figures", "generate",
+        "segment",
+        "superpixels",
+        "volume",
+        "contours",
+        "cluster",
+        "embed",
+        "recut",
+        "sweep",
+        "cost",
+        "compare",
+        "evaluate",
+        "figures",
+        "generate",
     ] {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
@@ -37,7 +60,7 @@ fn long_help_explains_with_examples() {
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
         no-progress color features feature-metric cosine-weight cosine-threshold bandwidth neighbors grid layout \
-        feature-name embedding-picture k-max tree evidence";
+        feature-name embedding-picture k-max tree evidence superpixels compactness region-sigma region-features region-feature-sigma";
     for option in options.split_whitespace() {
         assert!(segment.contains(&format!("--{option}")), "{option}");
     }

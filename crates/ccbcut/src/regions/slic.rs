@@ -52,7 +52,7 @@ impl Slic {
         self
     }
 
-    /// Finds the regions of the voxels that `mask` marks `true`. Each is connected; pieces below a quarter of the mean
+    /// Finds the regions of the voxels that `mask` marks `true`. Each is connected; pieces below half of the mean
     /// size have gone to the neighbour of the nearest colour.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Slic {
                     break;
                 }
             }
-            connected(volume, &nearest, active / (4 * self.n_regions.min(active.max(1))))
+            connected(volume, &nearest, active / (2 * self.n_regions.min(active.max(1))))
         })
     }
 }
