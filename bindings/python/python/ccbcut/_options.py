@@ -1,0 +1,119 @@
+"""Keyword arguments into the dictionaries that the extension reads; the library checks their values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ccbcut._arrays import as_pixels, count, number, to_array
+
+#: What the functions take beside their own arguments.
+CUT_DEFAULTS: dict[str, Any] = {
+    "balance": "normalized",
+    "variant": "published",
+    "kappa": None,
+    "kappa_count": None,
+    "epsilon_floor": 10.0,
+    "max_iterations": 50,
+    "tol": 0.01,
+    "eigen_tol": 1e-6,
+    "early_stop": False,
+    "rotate": False,
+    "seed": 0,
+    "threads": 0,
+}
+PART_DEFAULTS: dict[str, Any] = {"rounding": "kmeans", "n_columns": None, "n_init": 10, "min_share": 0.0}
+IMAGE_DEFAULTS: dict[str, Any] = {
+    "affinity": None,
+    "kernel": "gaussian",
+    "sigma": 5.0,
+    "scale": 1.0,
+    "beta": 90.0,
+    "smooth": 0.0,
+    "radius": 10.0,
+    "contours": None,
+    "contour_weight": "sigmoid",
+    "contour_sigma": 0.1,
+    "levels": 2,
+    "upsampling": None,
+    "connected": False,
+}
+_COUNTS = {"max_iterations", "seed", "threads", "n_init", "levels", "kappa_count", "n_columns"}
+_NAMES = {"variant", "rounding", "kernel", "contour_weight", "upsampling"}
+_FLAGS = {"early_stop", "rotate", "connected"}
+_ELSEWHERE = {"balance", "affinity", "contours"}
+
+
+def take(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Removes the options of one table from what was given, and fills in the others."""
+    return {name: _typed(name, given.pop(name, default)) for name, default in defaults.items()}
+
+
+def nothing_left(function: str, given: dict[str, Any]) -> None:
+    """Refuses options that nobody took, as Python does."""
+    for name in given:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+
+
+def _typed(name: str, value: Any) -> Any:
+    if value is None or name in _ELSEWHERE:
+        return value
+    if name in _COUNTS:
+        return count(name, value)
+    if name in _NAMES:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}, but it must be a string")
+        return value
+    return bool(value) if name in _FLAGS else number(name, value)
+
+
+def cut_options(tau: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Which cost is made small, and how far."""
+    options = {"tau": number("tau", tau), **take(given, CUT_DEFAULTS)}
+    if not isinstance(options["balance"], str):
+        weights = to_array(options["balance"])
+        if weights.ndim != 1 or weights.dtype == object:
+            raise TypeError("balance must be 'normalized', 'ratio' or one weight per vertex")
+        options["balance"] = np.ascontiguousarray(weights, dtype=np.float64)
+    return options
+
+
+def part_options(n_segments: Any, method: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Into how many parts, and how."""
+    if not isinstance(method, str):
+        raise TypeError(f"method is {method!r}, but it must be a string")
+    return {"n_segments": count("n_segments", n_segments), "method": method, **take(given, PART_DEFAULTS)}
+
+
+def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, Any]:
+    """How an image becomes a graph."""
+    options = take(given, IMAGE_DEFAULTS)
+    contours = options["contours"]
+    if contours is not None:
+        pixels, _ = as_pixels(contours)
+        if pixels.shape[2] != 1:
+            raise ValueError(f"contours has {pixels.shape[2]} channels, but it must have one")
+        options["contours"] = pixels[:, :, 0]
+    formula = options["affinity"] or ("lab" if contours is None else "mpb")
+    return {**options, "affinity": read_formula(formula), "seed": seed, "threads": threads}
+
+
+def read_formula(formula: Any) -> list[tuple[str, float]]:
+    """The factors of ``lab``, ``mpb``, ``lab+mpb`` or ``0.5lab+2mpb``, and their powers."""
+    if not isinstance(formula, str):
+        raise TypeError(f"affinity is {formula!r}, but it must be a string")
+    factors: list[tuple[str, float]] = []
+    for term in formula.split("+"):
+        match = re.fullmatch(r"\s*(\d*\.?\d*)\s*([a-z]+)\s*", term.lower())
+        if match is None or match[1] == "." or match[2] in dict(factors):
+            raise ValueError(f"affinity is '{formula}', but it must be like 'lab', 'mpb' or '0.5lab+2mpb'")
+        factors.append((match[2], float(match[1] or 1.0)))
+    return factors
+
+
+def default_kappa(options: dict[str, Any], affinity: list[tuple[str, float]]) -> None:
+    """Fills in κ̃ where none is given: the paper has one for colours and one for the others."""
+    if options["kappa"] is None and options["kappa_count"] is None:
+        options["kappa"] = 1e-4 if all(name == "lab" for name, _ in affinity) else 0.2
