@@ -42,7 +42,9 @@ def new_affinity(estimator: Any, X: Any) -> Any:
         there = finder.kneighbors_graph(X=X, mode="connectivity")
         # A new sample would also be among the neighbours of those that have it nearer than their last.
         known = name in PRECOMPUTED
-        distances = (X.toarray() if sp.issparse(X) else X) if known else pairwise_distances(X, finder._fit_X)
+        distances = (
+            (X.toarray() if sp.issparse(X) else X) if known else pairwise_distances(X, estimator._fit_X)
+        )
         back = distances <= estimator._radii[np.newaxis, :]
         return sp.csr_array(0.5 * (there + sp.csr_array(back.astype(np.float64))))
     return pairwise_kernels(X, estimator._fit_X, metric=name, filter_params=True, **kernel_params(estimator))
@@ -52,8 +54,7 @@ def nearest_samples(estimator: Any, X: Any) -> npt.NDArray[np.intp]:
     """The nearest training sample of each new one, for those that no weight reaches."""
     if estimator.affinity in PRECOMPUTED:
         return np.zeros(X.shape[0], dtype=np.intp)
-    training = estimator._finder._fit_X if estimator.affinity == "nearest_neighbors" else estimator._fit_X
-    return pairwise_distances_argmin(X, training)
+    return np.asarray(pairwise_distances_argmin(X, estimator._fit_X), dtype=np.intp)
 
 
 def kernel_params(estimator: Any) -> dict[str, Any]:

@@ -150,10 +150,10 @@ def as_graph(W: Any) -> _ccbcut.Graph:
 def as_labels(name: str, labels: Any, *, keep_void: bool) -> npt.NDArray[np.uint32]:
     """Part numbers as uint32 of the same shape; negative ones are no part, where that is allowed."""
     array = to_array(labels)
-    if array.dtype == np.bool_:
+    if array.dtype == np.bool_ or array.size == 0:
         array = array.astype(np.uint8)
     if not np.issubdtype(array.dtype, np.integer):
-        values = array.astype(np.int64) if np.issubdtype(array.dtype, np.floating) and array.size else None
+        values = array.astype(np.int64) if np.issubdtype(array.dtype, np.floating) else None
         if values is None or not np.array_equal(values, array):
             raise TypeError(f"{name} holds {array.dtype}, but it must hold integers")
         array = values

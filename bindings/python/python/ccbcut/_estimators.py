@@ -24,7 +24,7 @@ except ImportError as error:
 
 from ccbcut._affinity import PRECOMPUTED, nearest_samples, new_affinity, training_affinity
 from ccbcut._arrays import count
-from ccbcut._graph import Trace, embed, partition
+from ccbcut._graph import Trace, embed_fully, partition
 from ccbcut._tree import renumbered
 
 
@@ -37,7 +37,7 @@ class _AffinityEstimator(BaseEstimator):  # type: ignore[misc]
         if self.affinity in PRECOMPUTED and X.shape[0] != X.shape[1]:
             raise ValueError(f"X is {X.shape[0]} x {X.shape[1]}, but a precomputed affinity must be square")
         self.affinity_matrix_ = training_affinity(self, X)
-        if self.affinity not in (*PRECOMPUTED, "nearest_neighbors"):
+        if self.affinity not in PRECOMPUTED:
             self._fit_X = X
         return self.affinity_matrix_
 
@@ -242,7 +242,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
         self.labels_, self.cost_ = cut.labels, cut.cost
         for name, value in (("embedding_", cut.embedding), ("tree_", cut.tree)):
             if value is None:
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             else:
                 setattr(self, name, value)
         self._parts = Parts(W, self.labels_, self.balance, self.tau)
@@ -398,12 +398,10 @@ random_state, n_jobs
         self
         """
         W = self._training_graph(X)
-        self.embedding_, trace = embed(
-            W, self.n_components, tau=self.tau, return_trace=True, **self._options()
-        )
+        self.embedding_, trace, is_converged = embed_fully(W, self.n_components, self.tau, self._options())
         self.eigenvalues_ = np.array(trace[-1]["eigenvalues"])
         self._n_features_out = self.embedding_.shape[1]
-        self._remember(trace, self.tau == 2 or len(trace) < self.max_iter)
+        self._remember(trace, is_converged)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float64]:
@@ -422,7 +420,6 @@ random_state, n_jobs
         """
         return self.fit(X, y).embedding_
 
-    @available_if(_is_linear)
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """The coordinates of new samples, by Nyström's extension; only at ``tau=2``.
 
@@ -453,7 +450,12 @@ random_state, n_jobs
         # Too far away for the equation to have a stable answer: the weighted mean is taken instead.
         below = np.where(below > 1e-3 * degrees, below, degrees)
         sums = np.asarray(A @ self.embedding_)
-        return np.divide(sums, below, out=np.zeros_like(sums), where=below > 0)
+        rows: npt.NDArray[np.float64] = np.divide(sums, below, out=np.zeros_like(sums), where=below > 0)
+        return rows
+
+
+# By hand and not as a decorator: scikit-learn's output wrapper, which the class puts around methods, would hide it.
+CCBEmbedding.transform = available_if(_is_linear)(CCBEmbedding.transform)
 
 
 class Parts:
@@ -482,10 +484,13 @@ class Parts:
         """For each row of weights to the training data the part that it joins at the lowest cost."""
         to_parts = np.asarray(A @ self.member.toarray(), dtype=np.float64)
         degrees = to_parts.sum(axis=1, keepdims=True)
+        # Volumes grow by the ties to the newcomer, wherever it goes, and by its own degree where it joins.
+        sizes = self.sizes + to_parts if self.is_normalized else self.sizes
         weight = degrees if self.is_normalized else self.newcomer
-        stays_out = (self.cuts + to_parts) / (2 * self.sizes) ** self.half_tau
-        joins = (self.cuts + degrees - to_parts) / (2 * (self.sizes + weight)) ** self.half_tau
-        return np.argmin(joins - stays_out, axis=1).astype(np.int32)
+        stays_out = (self.cuts + to_parts) / (2 * sizes) ** self.half_tau
+        joins = (self.cuts + degrees - to_parts) / (2 * (sizes + weight)) ** self.half_tau
+        chosen: npt.NDArray[np.int32] = np.argmin(joins - stays_out, axis=1).astype(np.int32)
+        return chosen
 
 
 def cluster_qr(embedding: npt.NDArray[np.float64], n_clusters: int) -> npt.NDArray[np.int32]:
@@ -499,6 +504,10 @@ def cluster_qr(embedding: npt.NDArray[np.float64], n_clusters: int) -> npt.NDArr
     Damle, Minden and Ying, *Simple, direct and efficient multi-way spectral clustering*, Information and Inference 8,
     2019, <https://doi.org/10.1093/imaiai/iay008>.
     """
+    if embedding.shape[1] < n_clusters - 1:
+        raise ValueError(
+            f"cluster_qr needs n_components of at least {n_clusters - 1}, but there are {embedding.shape[1]}"
+        )
     scale = np.abs(embedding).max() or 1.0
     constant = np.full((len(embedding), 1), scale)
     rows = np.hstack([constant, embedding[:, : n_clusters - 1]])

@@ -141,7 +141,10 @@ early_stop, rotate, n_columns, seed, threads
     >>> labels[0, 0], labels[10, 15]
     (np.int32(0), np.int32(1))
     """
-    return _segment("segment", image, n_segments, tau, method, mask, options)["labels"]
+    labels: npt.NDArray[np.int32] = _segment("segment", image, n_segments, tau, method, mask, options)[
+        "labels"
+    ]
+    return labels
 
 
 def hierarchy(

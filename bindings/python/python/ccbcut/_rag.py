@@ -72,7 +72,7 @@ def cut_normalized(
             target[rag.nodes[node]["labels"]] = name
             if in_place:
                 rag.nodes[node]["ncut label"] = name
-    return target[label_map]
+    return np.asarray(target[label_map])
 
 
 def _groups(W: sp.csr_array, thresh: float, tau: float, seed: int) -> list[npt.NDArray[np.intp]]:

@@ -115,9 +115,9 @@ class Tree:
         below = np.eye(n, dtype=bool)  # below[a, b]: b is a or a descendant of a
         for node in range(n - 1, 0, -1):
             below[self.parent[node]] |= below[node]
-        for node in np.flatnonzero(self.left >= 0):
-            left, right = below[self.left[node]], below[self.right[node]]
-            height = np.float32(1.0 - float(self.step[node]) / self.n_leaves)
+        for split in np.flatnonzero(self.left >= 0):
+            left, right = below[self.left[split]], below[self.right[split]]
+            height = np.float32(1.0 - float(self.step[split]) / self.n_leaves)
             heights[np.ix_(left, right)] = height
             heights[np.ix_(right, left)] = height
         return heights
