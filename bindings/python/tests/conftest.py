@@ -26,7 +26,7 @@ def weights() -> np.ndarray:
     """Three planted groups of 30, 20 and 10 vertices."""
     rng = np.random.default_rng(1)
     groups = np.repeat([0, 1, 2], [30, 20, 10])
-    upper = np.triu(rng.random((60, 60)) < np.where(groups[:, None] == groups, 0.7, 0.03), 1)
+    upper = np.triu(rng.random((60, 60)) < np.where(groups[:, None] == groups, 0.9, 0.02), 1)
     return (upper + upper.T).astype(np.float64)
 
 

@@ -13,9 +13,9 @@ import ccbcut
 
 
 @pytest.mark.parametrize("method", ["hierarchical", "multiway"])
-@pytest.mark.parametrize("tau", [0.5, 1, 2.0])
+@pytest.mark.parametrize("tau", [1, 1.5, 2.0])
 def test_planted_groups_are_found(weights, method, tau):
-    cut = ccbcut.partition(weights, 3, tau=tau, method=method)
+    cut = ccbcut.partition(weights, 3, tau=tau, method=method, n_columns=2)
     assert np.array_equal(cut.labels, np.repeat([0, 1, 2], [30, 20, 10]))
     assert cut.cost == pytest.approx(ccbcut.cost(weights, cut.labels, tau=tau))
     assert (cut.tree is None) == (method == "multiway") and (cut.embedding is None) == (method != "multiway")
@@ -76,7 +76,7 @@ def test_the_embedding_is_that_of_the_command_and_orthonormal(weights, tmp_path,
 
 
 def test_at_tau_2_the_columns_are_eigenvectors(weights):
-    Y, trace = ccbcut.embed(weights, 2, tau=2, return_trace=True)
+    Y, trace = ccbcut.embed(weights, 2, tau=2, eigen_tol=1e-12, return_trace=True)
     values = np.array(trace[-1]["eigenvalues"])
     D = np.diag(weights.sum(1))
     assert np.allclose((D - weights) @ Y, D @ Y * values, atol=1e-7)

@@ -108,7 +108,8 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
     kernel_params : dict, optional
         Arguments of a callable affinity.
     n_components : int, optional
-        Columns of the multiway embedding; `n_clusters` by default.
+        Columns of the multiway embedding; one fewer than clusters by default, as in SpectralClustering, which counts a
+        constant column among its own.
     assign_labels : {"kmeans", "discretize", "cluster_qr", "procrustes"}
         How the rows of the multiway embedding become clusters.
     n_init : int, default 10
@@ -236,7 +237,9 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
             rounding="kmeans" if by_qr else self.assign_labels,
             n_init=1 if by_qr else self.n_init,
             min_share=self.min_share,
-            n_columns=self.n_components,
+            n_columns=max(count("n_clusters", self.n_clusters) - 1, 1)
+            if self.n_components is None
+            else self.n_components,
             **self._options(),
         )
         self.labels_, self.cost_ = cut.labels, cut.cost
