@@ -73,12 +73,15 @@ def test_at_tau_2_it_is_spectral_clustering(problem, assign_labels):
 
 
 def test_small_clusters_stand_alone_at_small_tau():
-    # A cluster of 200 and one of 4 that is tied to it a little.
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(0, 1, (200, 2)), rng.normal([4.5, 0], 0.2, (4, 2))])
-    truth = np.repeat([0, 1], [200, 4])
-    fit = lambda tau: CCBCut(2, tau=tau, method="hierarchical", gamma=0.7).fit_predict(X)  # noqa: E731
-    assert adjusted_rand_score(fit(0.5), truth) > adjusted_rand_score(fit(2.0), truth)
+    # Two cliques of 20 joined by weak edges, and one vertex that hangs on by still less.
+    W = np.kron(np.eye(2), np.ones((20, 20)))
+    W[:20, 20:] += 0.05 * np.eye(20)
+    W[20:, :20] += 0.05 * np.eye(20)
+    W = np.pad(W, (0, 1))
+    W[0, 40] = W[40, 0] = 0.2
+    fit = lambda tau: CCBCut(2, tau=tau, method="hierarchical", affinity="precomputed").fit_predict(W)  # noqa: E731
+    assert np.array_equal(np.bincount(fit(2.0)), [21, 20])
+    assert np.array_equal(np.bincount(fit(0.5)), [40, 1])
 
 
 @pytest.mark.parametrize("method", ["multiway", "hierarchical"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_distances_argmin, pairwise_kernels
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_symmetric
@@ -42,12 +43,17 @@ def new_affinity(estimator: Any, X: Any) -> Any:
         there = finder.kneighbors_graph(X=X, mode="connectivity")
         # A new sample would also be among the neighbours of those that have it nearer than their last.
         known = name in PRECOMPUTED
-        distances = (
-            (X.toarray() if sp.issparse(X) else X) if known else pairwise_distances(X, estimator._fit_X)
-        )
-        back = distances <= estimator._radii[np.newaxis, :]
+        distances = (X.toarray() if sp.issparse(X) else X) if known else _distances(X, estimator._fit_X)
+        back = distances <= estimator._radii[np.newaxis, :] * (1 + 1e-9)
         return sp.csr_array(0.5 * (there + sp.csr_array(back.astype(np.float64))))
     return pairwise_kernels(X, estimator._fit_X, metric=name, filter_params=True, **kernel_params(estimator))
+
+
+def _distances(X: Any, training: Any) -> npt.NDArray[np.float64]:
+    """Euclidean distances, to the last digits where that is possible."""
+    if sp.issparse(X) or sp.issparse(training):
+        return np.asarray(pairwise_distances(X, training))
+    return np.asarray(cdist(X, training))
 
 
 def nearest_samples(estimator: Any, X: Any) -> npt.NDArray[np.intp]:

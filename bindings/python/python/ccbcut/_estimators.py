@@ -490,9 +490,11 @@ class Parts:
         # Volumes grow by the ties to the newcomer, wherever it goes, and by its own degree where it joins.
         sizes = self.sizes + to_parts if self.is_normalized else self.sizes
         weight = degrees if self.is_normalized else self.newcomer
-        stays_out = (self.cuts + to_parts) / (2 * sizes) ** self.half_tau
-        joins = (self.cuts + degrees - to_parts) / (2 * (sizes + weight)) ** self.half_tau
-        chosen: npt.NDArray[np.int32] = np.argmin(joins - stays_out, axis=1).astype(np.int32)
+        # The cost where it joins, minus that where it does not; so written that the smallest ties count.
+        growth = np.expm1(-self.half_tau * np.log1p(weight / sizes))
+        change = (self.cuts + degrees - to_parts) * growth + (degrees - 2 * to_parts)
+        change = change / (2 * sizes) ** self.half_tau
+        chosen: npt.NDArray[np.int32] = np.argmin(change, axis=1).astype(np.int32)
         return chosen
 
 
