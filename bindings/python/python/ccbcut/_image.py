@@ -210,7 +210,7 @@ def affinity_graph(image: Any, kind: str = "lab", *, mask: Any = None, **options
     Examples
     --------
     >>> import numpy as np, ccbcut
-    >>> W = ccbcut.affinity_graph(np.array([[0.2, 0.2, 0.9]], dtype=np.float32), radius=1)
+    >>> W = ccbcut.affinity_graph(np.array([[0.2, 0.2, 0.25]], dtype=np.float32), radius=1)
     >>> W.shape, W.nnz, float(W[0, 1])
     ((3, 3), 4, 1.0)
     """
