@@ -6,26 +6,36 @@
 
 mod affinity;
 mod bench;
+mod compare;
 mod contours;
 mod cut;
 mod evaluate;
+mod features;
 mod figures;
 mod graph;
+mod input;
 mod names;
+mod recut;
 mod segment;
+mod sweep;
 
-pub use affinity::{Affinity, AffinityMix};
+pub use affinity::{Affinity, AffinityMix, PmiWidth};
 pub use bench::{BenchArgs, Benchmark, BsdsArgs, Split, UcmArgs};
+pub use compare::CompareArgs;
 pub use contours::ContoursArgs;
-pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs};
+pub use cut::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs, Segments};
 pub use evaluate::EvaluateArgs;
+pub use features::{BandwidthArg, CosineWeight, FeatureArgs, FeatureMetric, LayoutArg, NeighborsArg};
 pub use figures::{FigureName, FiguresArgs};
 pub use graph::{ClusterArgs, CostArgs, EmbedArgs};
+pub use input::GraphInputArgs;
 pub use names::{
-    BalanceName, ColorChoice, ContourWeight, Kernel, LabelFormat, Method, Rounding, StartWeights, Upsampling,
-    Variant,
+    BalanceName, ColorChoice, ContourWeight, CriterionName, Kernel, LabelFormat, Method, Rounding, Solver,
+    StartWeights, Symmetrize, Upsampling, Variant,
 };
+pub use recut::RecutArgs;
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
+pub use sweep::SweepArgs;
 
 use std::path::PathBuf;
 
@@ -55,10 +65,16 @@ pub enum Verb {
     Cluster(ClusterArgs),
     /// Compute the embedding of a graph that the cuts are made from
     Embed(EmbedArgs),
+    /// Cut a saved tree again, by number, size or cost of the parts
+    Recut(RecutArgs),
+    /// Follow the parts of a graph or an image through several tau
+    Sweep(Box<SweepArgs>),
     /// Print what a partition of a graph costs
     Cost(CostArgs),
     /// Find the contours of images: the multiscale probability of boundary
     Contours(ContoursArgs),
+    /// Cut by every solver and print what each cut costs
+    Compare(Box<CompareArgs>),
     /// Score label maps against ground truths
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
@@ -146,7 +162,10 @@ Examples:
   ccbcut segment photo.jpg -k 8                eight segments; label map and pictures beside you
   ccbcut segment *.jpg -k 8 -o out --json      a batch, one line of JSON per image
   ccbcut cluster graph.npz -k 3 -o parts.csv   cut a graph of your own
+  ccbcut recut tree.json -k 5 --min-size 50    another cut of a saved tree, at once
+  ccbcut sweep photo.jpg --tau 2..0.25 -k 6    which part splits off at which tau
   ccbcut cost graph.npz parts.csv --tau 1      what that partition costs
+  ccbcut compare graph.npz -k 3                every solver, every cost, one table
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
   ccbcut figures -o figures                    the figures of the paper, as SVG

@@ -50,9 +50,16 @@ fn is_broken_pipe(error: &Error) -> bool {
 pub fn hint_of(error: &Error) -> Option<&'static str> {
     error.chain().find_map(|cause| match cause.downcast_ref::<Hinted>() {
         Some(hinted) => Some(hinted.hint),
-        None => cause.downcast_ref::<ccbcut::Error>().and_then(library_hint),
+        None => match cause.downcast_ref::<ccbcut_io::Error>() {
+            Some(ccbcut_io::Error::Directed { .. }) => Some(SYMMETRIZE),
+            _ => cause.downcast_ref::<ccbcut::Error>().and_then(library_hint),
+        },
     })
 }
+
+/// The way out for directed graphs.
+const SYMMETRIZE: &str =
+    "the graph is directed, cuts are not: join the two directions with --symmetrize mean, max or sum";
 
 fn library_hint(error: &ccbcut::Error) -> Option<&'static str> {
     use ccbcut::Error as E;
@@ -60,7 +67,7 @@ fn library_hint(error: &ccbcut::Error) -> Option<&'static str> {
         E::TauOutOfRange { .. } => Some("a cost takes any tau of 0 and above, a cut 0 < tau <= 2"),
         E::TooFewVertices { .. } => Some("ask for fewer parts with -k"),
         E::TooLarge { .. } => Some("shrink the input, or raise the limit if memory allows"),
-        E::Asymmetric { .. } => Some("undirected graphs need W = W'; save (W + W')/2"),
+        E::Asymmetric { .. } => Some(SYMMETRIZE),
         E::EigenNotConverged { .. } => Some("try a looser --eigen-tol, or a larger --sigma"),
         _ => None,
     }

@@ -91,6 +91,9 @@ pub fn plan(
         (args.coco.is_some(), "--coco"),
         (args.geojson.is_some(), "--geojson"),
         (args.ucm.is_some(), "--ucm"),
+        (args.embedding_picture.is_some(), "--embedding-picture"),
+        (args.tree.is_some(), "--tree"),
+        (args.evidence.is_some(), "--evidence"),
     ];
     if inputs.len() > 1 {
         if let Some((_, name)) = of_single.iter().chain(&single).find(|(given, _)| *given) {
@@ -104,6 +107,16 @@ pub fn plan(
     if let Some(path) = &args.ucm {
         check_contour_file(path)?;
     }
+    if let Some(path) = args.embedding_picture.as_ref().filter(|path| !has_ending(path, "png")) {
+        let message = format!("`{}` names no picture", path.display());
+        return Err(Hinted::error(message, "the picture of an embedding is written as .png"));
+    }
+    if let Some(path) = &args.tree {
+        check_tree_file(path)?;
+    }
+    if let Some(path) = &args.evidence {
+        check_drawing(path)?;
+    }
     args.output.iter().filter(|path| !is_file(path)).try_for_each(|path| check_folder(path))?;
     let n_files = args.output.iter().filter(|path| is_file(path)).count();
     if n_files != args.output.len() && args.output.len() > 1 {
@@ -115,7 +128,15 @@ pub fn plan(
         .collect();
     check_distinct(&jobs)?;
     if !args.force {
-        let tables = [&args.regions, &args.coco, &args.geojson, &args.ucm];
+        let tables = [
+            &args.regions,
+            &args.coco,
+            &args.geojson,
+            &args.ucm,
+            &args.embedding_picture,
+            &args.tree,
+            &args.evidence,
+        ];
         let tables = tables.into_iter().flatten().map(PathBuf::as_path);
         if let Some(path) = jobs.iter().flat_map(Job::paths).chain(tables).find(|path| path.exists()) {
             return Err(exists(path));
@@ -130,8 +151,40 @@ pub fn plan(
     Ok(jobs)
 }
 
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
+/// Checks that a drawing can be written under a name.
+///
+/// # Errors
+/// When its ending is not that of drawings.
+pub fn check_drawing(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        return Ok(());
+    }
+    let message = format!("`{}` names no format of drawings", path.display());
+    Err(Hinted::error(message, "drawings are written as .svg"))
+}
+
+/// Checks that a tree can be written under a name.
+///
+/// # Errors
+/// When its ending is not one of trees.
+pub fn check_tree_file(path: &Path) -> Result<()> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if ["json", "npz"].contains(&ending.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{}` names no format of trees", path.display());
+    Err(Hinted::error(message, "trees are written as .json or .npz"))
+}
+
 /// Checks that a contour map can be written under a name.
-fn check_contour_file(path: &Path) -> Result<()> {
+///
+/// # Errors
+/// When its ending is not one of contour maps.
+pub fn check_contour_file(path: &Path) -> Result<()> {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if ["mat", "npy", "png"].contains(&ending.as_str()) {
         return Ok(());
@@ -266,7 +319,8 @@ mod tests {
     fn planned(words: &[&str]) -> Result<Vec<Job>> {
         let line = ["ccbcut", "segment"].iter().chain(words);
         let Verb::Segment(args) = Cli::try_parse_from(line)?.verb else { bail!("another verb") };
-        plan(&args.images, &[(args.graph.mask.is_some(), "--mask")], &args.output, args.partition.segments)
+        let segments = args.partition.segments.count();
+        plan(&args.images, &[(args.graph.mask.is_some(), "--mask")], &args.output, segments)
     }
 
     fn names(words: &[&str]) -> Vec<String> {
@@ -303,6 +357,10 @@ mod tests {
             &["a.jpg", "b.jpg", "--regions", "r.csv"],
             &["a.jpg", "b.jpg", "--ucm", "u.mat"],
             &["a.jpg", "--ucm", "u.tif"],
+            &["a.jpg", "--embedding-picture", "e.jpg"],
+            &["a.jpg", "b.jpg", "--embedding-picture", "e.png"],
+            &["a.jpg", "b.jpg", "--tree", "t.json"],
+            &["a.jpg", "--tree", "t.csv"],
             &["a.jpg", "b.jpg", "-o", "one", "-o", "two"],
             &["a.jpg", "-o", "l.png", "-o", "folder"],
             &["x/a.jpg", "y/a.png", "-o", "out"],

@@ -1,15 +1,21 @@
 //! From options to the library, and from its results to the report.
 
 use ccbcut::{
-    Balance, Irrq, Kappa, Method, Partitioner, Progress, Report, Segmenter, StopReason, Variant,
-    affinity::{ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, ProductAffinity},
+    Balance, Graph, Image, Irrq, Kappa, Labels, Method, Partitioner, Progress, Report, Segmenter, Solver,
+    StopReason, Variant,
+    affinity::{
+        ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, PmiAffinity, PmiBandwidth,
+        ProductAffinity,
+    },
     cluster::Run,
+    cost::{Criterion, ccb_cut},
     image::contours::{Contours, MultiscalePb},
+    memory::ImageRun,
     partition::Rounding,
 };
 
 use crate::{
-    args::{self, Affinity, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs},
+    args::{self, Affinity, BalanceName, EmbeddingArgs, ImageGraphArgs, Kernel, PartitionArgs, PmiWidth},
     output,
     report::{GraphFacts, Sweep},
 };
@@ -20,6 +26,19 @@ pub fn balance(args: &EmbeddingArgs) -> Balance {
         BalanceName::Normalized => Balance::Normalized,
         BalanceName::Ratio => Balance::Ratio,
     }
+}
+
+/// What a partition costs where part sizes are measured by weights of the user's own.
+///
+/// # Errors
+/// When the labels or the weights do not fit the graph.
+pub fn custom_ccb(
+    graph: &Graph,
+    labels: &Labels,
+    balance: Option<&Balance>,
+    tau: f64,
+) -> ccbcut::Result<Option<f64>> {
+    balance.map(|balance| ccb_cut(graph, labels, balance, tau)).transpose()
 }
 
 fn variant(args: &EmbeddingArgs) -> Variant {
@@ -60,7 +79,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         args::Rounding::Discretize => Rounding::Discretize,
         args::Rounding::Procrustes => Rounding::Procrustes,
     };
-    let partitioner = Partitioner::new(partition.segments, embedding.tau)
+    let partitioner = Partitioner::new(partition.segments.count(), embedding.tau)
         .balance(balance(embedding))
         .method(method)
         .variant(variant(embedding))
@@ -69,8 +88,32 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .min_share(partition.min_share)
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
-    match partition.columns {
+    let partitioner = match partition.columns {
         Some(columns) => partitioner.n_columns(columns),
+        None => partitioner,
+    };
+    with_solver(partitioner, partition, embedding.tau)
+}
+
+/// The solver, and what belongs to it.
+fn with_solver(partitioner: Partitioner, args: &PartitionArgs, tau: f64) -> Partitioner {
+    let solver = match args.solver {
+        args::Solver::Irrq => Solver::Irrq,
+        args::Solver::Ipm => Solver::Ipm,
+        args::Solver::Soc => Solver::Soc,
+        args::Solver::Ratiodca => Solver::RatioDca,
+    };
+    let criterion = args.criterion.map(|name| match name {
+        args::CriterionName::Ccb => Criterion::Ccb { tau },
+        args::CriterionName::Cheeger => Criterion::Cheeger,
+        args::CriterionName::Cut => Criterion::Ratio,
+    });
+    let mut partitioner = partitioner.solver(solver).refine(args.refine);
+    if let Some(criterion) = criterion {
+        partitioner = partitioner.criterion(criterion);
+    }
+    match args.starts {
+        Some(starts) => partitioner.n_starts(starts),
         None => partitioner,
     }
 }
@@ -101,9 +144,42 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
                 };
                 product.and(by_contours.weight(weight).neighborhood(near), power)
             }
+            Affinity::Pmi => {
+                let bandwidth = match graph.pmi_bandwidth {
+                    PmiWidth::Fixed(width) => PmiBandwidth::Fixed(width),
+                    PmiWidth::Learned => PmiBandwidth::Learned,
+                };
+                let pmi = PmiAffinity::default().neighborhood(near).seed(seed);
+                product.and(pmi.n_kernels(graph.pmi_pairs).bandwidth(bandwidth), power)
+            }
         };
     }
     product
+}
+
+/// What the options ask of the memory for an image.
+///
+/// # Errors
+/// For a radius out of range.
+pub fn image_run(
+    image: &Image,
+    graph: &ImageGraphArgs,
+    segments: usize,
+    columns: usize,
+) -> ccbcut::Result<ImageRun> {
+    let (height, width, mix) = (image.height(), image.width(), graph.mix());
+    Ok(ImageRun {
+        height,
+        width,
+        channels: image.channels(),
+        affinities: mix.factors().len(),
+        detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
+        learns_pairs: mix.has(Affinity::Pmi),
+        offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
+        levels: graph.levels,
+        segments,
+        columns,
+    })
 }
 
 /// The segmenter with the options' settings.
@@ -114,7 +190,7 @@ pub fn segmenter(
     connected: bool,
     contours: Option<&Contours>,
 ) -> Segmenter {
-    let segmenter = Segmenter::new(partition.segments, embedding.tau)
+    let segmenter = Segmenter::new(partition.segments.count(), embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity(graph, embedding.seed, contours))
         .levels(graph.levels)

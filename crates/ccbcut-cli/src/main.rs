@@ -1,7 +1,10 @@
 //! The command `ccbcut`: parse, call the library, print.
 
 mod args;
+mod bifurcation;
 mod commands;
+mod dendrogram;
+mod evidence;
 mod exit;
 mod files;
 mod library;

@@ -116,6 +116,30 @@ pub fn outline(labels: &LabelMap) -> String {
     path
 }
 
+/// Rows of coordinates as colours: the first three columns become red, green and blue, each stretched so that its
+/// second percentile is dark and its 98th bright; a column that does not vary, or is not there, is gray. Rows that
+/// `mask` marks `false` are gray and have no say.
+pub fn coordinates(rows: &[f64], columns: usize, mask: Option<&[bool]>) -> Vec<u8> {
+    let n = rows.len() / columns.max(1);
+    let counts = |p: &usize| mask.is_none_or(|mask| mask[*p]);
+    let mut rgb = vec![VOID_GRAY[0]; 3 * n];
+    for channel in 0..columns.min(3) {
+        let mut sorted: Vec<f64> = (0..n).filter(counts).map(|p| rows[p * columns + channel]).collect();
+        sorted.sort_by(f64::total_cmp);
+        let Some(last) = sorted.len().checked_sub(1) else { continue };
+        let (low, high) = (sorted[last * 2 / 100], sorted[last - last * 2 / 100]);
+        // Where nearly all are equal, the ends of the range say more.
+        let (low, high) = if high > low { (low, high) } else { (sorted[0], sorted[last]) };
+        if high > low {
+            for p in (0..n).filter(counts) {
+                let share = ((rows[p * columns + channel] - low) / (high - low)).clamp(0.0, 1.0);
+                rgb[3 * p + channel] = (255.0 * share).round() as u8;
+            }
+        }
+    }
+    rgb
+}
+
 /// RGB pixels as the bytes of a PNG file.
 pub fn encode_png(width: usize, height: usize, rgb: &[u8]) -> Result<Vec<u8>> {
     ccbcut_io::encode_png(Path::new("picture.png"), height, width, rgb).context("making a picture")

@@ -127,7 +127,7 @@ mod tests {
     fn options_on_the_command_line_win() {
         let path = file("win", r#"{"tau": 0.5, "kappa": 0.2, "segments": 3}"#);
         let args = segment(&["--params", &path, "--tau", "2", "--kappa-count", "9"]).unwrap();
-        assert_eq!((args.embedding.tau, args.partition.segments), (2.0, 3));
+        assert_eq!((args.embedding.tau, args.partition.segments.count()), (2.0, 3));
         assert_eq!((args.embedding.kappa, args.embedding.kappa_count), (None, Some(9)));
         std::fs::remove_file(path).unwrap();
     }

@@ -244,6 +244,29 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
+/// Up to six round numbers from 0 to `end`.
+pub fn round_ticks(end: f64) -> Vec<f64> {
+    if !(end.is_finite() && end > 0.0) {
+        return vec![0.0];
+    }
+    let size = 10_f64.powf((end / 5.0).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * size).into_iter().find(|s| end / s <= 5.0).unwrap_or(end);
+    (0..=5).map(|k| f64::from(k) * step).filter(|t| *t <= 1.000_001 * end).collect()
+}
+
+/// A number in three digits, without zeros at the end.
+pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e5).contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (2.0 - value.abs().log10().floor()).max(0.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 /// The frame of a plot: where its values lie on the sheet.
 pub struct Frame {
     left: i32,
@@ -325,6 +348,17 @@ mod tests {
         assert!(svg.contains("<title>A &lt;title&gt;</title>"));
         assert!(svg.contains("<tspan font-style=\"italic\">x</tspan> &lt; 1</text>"));
         assert!(svg.trim_end().ends_with("</svg>"));
+    }
+
+    #[test]
+    fn ticks_are_round_and_short() {
+        let written = |end: f64| round_ticks(end).into_iter().map(short).collect::<Vec<_>>().join(" ");
+        assert_eq!(written(1.0), "0 0.2 0.4 0.6 0.8 1");
+        assert_eq!(written(0.37), "0 0.1 0.2 0.3");
+        assert_eq!(written(2345.0), "0 500 1000 1500 2000");
+        assert_eq!(written(3e-5), "0 1.00e-5 2.00e-5 3.00e-5");
+        assert_eq!((written(0.0), written(f64::NAN)), ("0".to_owned(), "0".to_owned()));
+        assert_eq!([0.5, 12.0, 123.4, 0.012_34].map(short), ["0.5", "12", "123", "0.0123"]);
     }
 
     #[test]

@@ -6,10 +6,18 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use ccbcut::{Graph, LabelMap, Labels};
-use ccbcut_io::{
-    Decoded, Limits, decode_graph, decode_image, read_graph, read_image, read_label_map, read_labels_vector,
+use ccbcut::{
+    Balance, Graph, LabelMap, Labels,
+    graph::Symmetrize,
+    points::{Bandwidth, NeighborGraph},
 };
+use ccbcut_io::{
+    Decoded, GraphFile, GraphOptions, Limits, decode_graph_file, decode_image, decode_points,
+    read_graph_file, read_image, read_label_map, read_labels_vector, read_named_labels, read_points,
+    read_vertex_weights,
+};
+
+use crate::args::{self, GraphInputArgs};
 
 /// An image.
 ///
@@ -19,14 +27,51 @@ pub fn image(path: &Path, limits: Limits) -> Result<Decoded> {
     if is_stdin(path) { Ok(decode_image(path, &stdin()?, limits)?) } else { Ok(read_image(path, limits)?) }
 }
 
-/// A graph. From stdin, its content tells the format: an archive, Matrix Market, an array, or else an edge list.
+/// A graph as the options ask for it.
+pub struct GraphInput {
+    /// The graph.
+    pub graph: Graph,
+    /// The names of its vertices, if any.
+    pub names: Option<Vec<String>>,
+    /// What part sizes are measured in, where `--vertex-weights` says so.
+    pub balance: Option<Balance>,
+    /// Whether the file has vertex weights that were not asked for.
+    pub has_unused_weights: bool,
+}
+
+impl From<Graph> for GraphInput {
+    fn from(graph: Graph) -> Self {
+        Self { graph, names: None, balance: None, has_unused_weights: false }
+    }
+}
+
+/// A graph, or the graph of points. From stdin, its content tells the format: an archive, Matrix Market, an array, or
+/// else a text of edges or points.
 ///
 /// # Errors
 /// When the file cannot be read or does not hold a graph.
-pub fn graph(path: &Path) -> Result<Graph> {
+pub fn graph(path: &Path, args: &GraphInputArgs) -> Result<GraphInput> {
     let context = || format!("reading graph `{}`", path.display());
+    let file = if args.points { points(path, args) } else { graph_file(path, args) }.with_context(context)?;
+    let GraphFile { graph, names, vertex_weights } = file;
+    let weights = args.vertex_weights.as_ref().map(|from| {
+        let read = read_vertex_weights(from, graph.n_vertices(), names.as_deref());
+        read.with_context(|| format!("reading vertex weights `{}`", from.display()))
+    });
+    let balance = weights.transpose()?.map(Balance::Custom);
+    let has_unused_weights = balance.is_none() && vertex_weights.is_some();
+    Ok(GraphInput { graph, names, balance, has_unused_weights })
+}
+
+fn graph_file(path: &Path, args: &GraphInputArgs) -> Result<GraphFile> {
+    let symmetrize = args.symmetrize.map(|how| match how {
+        args::Symmetrize::Mean => Symmetrize::Mean,
+        args::Symmetrize::Max => Symmetrize::Max,
+        args::Symmetrize::Sum => Symmetrize::Sum,
+    });
+    let options = GraphOptions { symmetrize, names: args.names };
     if !is_stdin(path) {
-        return read_graph(path).with_context(context);
+        return Ok(read_graph_file(path, options)?);
     }
     let bytes = stdin()?;
     let name = match bytes.as_slice() {
@@ -35,14 +80,36 @@ pub fn graph(path: &Path) -> Result<Graph> {
         [0x93, b'N', ..] => "stdin.npy",
         _ => "stdin.edges",
     };
-    decode_graph(Path::new(name), &bytes).with_context(context)
+    Ok(decode_graph_file(Path::new(name), &bytes, options)?)
+}
+
+fn points(path: &Path, args: &GraphInputArgs) -> Result<GraphFile> {
+    let file = if is_stdin(path) {
+        let bytes = stdin()?;
+        let name = if bytes.starts_with(b"\x93N") { "stdin.npy" } else { "stdin.csv" };
+        decode_points(Path::new(name), &bytes)?
+    } else {
+        read_points(path)?
+    };
+    let bandwidth = args.bandwidth.map_or_else(Bandwidth::default, Bandwidth::Fixed);
+    let neighbors = NeighborGraph::new(args.neighbors.unwrap_or(1)).bandwidth(bandwidth).mutual(args.mutual);
+    Ok(GraphFile { graph: neighbors.build(&file.points)?, names: file.names, vertex_weights: None })
+}
+
+/// One label per vertex of a graph, which may have names.
+///
+/// # Errors
+/// As [`labels`], and for names that the graph does not have.
+pub fn labels_of(path: &Path, names: Option<&[String]>) -> Result<Labels> {
+    let Some(names) = names else { return labels(path) };
+    read_named_labels(path, names).with_context(|| format!("reading labels `{}`", path.display()))
 }
 
 /// One label per vertex: a list of labels, or a label map read row by row.
 ///
 /// # Errors
 /// When the file cannot be read or does not hold labels.
-pub fn labels(path: &Path) -> Result<Labels> {
+fn labels(path: &Path) -> Result<Labels> {
     let context = || format!("reading labels `{}`", path.display());
     let is_map = path
         .extension()

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use ccbcut::{Iteration, cost::Costs, report::Stage};
+use ccbcut::{Iteration, choose::Choice, cost::Costs, report::Stage};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,6 +26,9 @@ pub struct RunReport {
     /// What was cut.
     #[serde(flatten)]
     pub graph: GraphFacts,
+    /// The feature map that was cut; absent for colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<FeatureFacts>,
     /// Where the time went, in order.
     pub stages: Vec<Stage>,
     /// The sweeps of the reweighting, in order.
@@ -38,9 +41,15 @@ pub struct RunReport {
     pub n_segments: usize,
     /// Pixels or vertices of each part, by label.
     pub sizes: Vec<usize>,
+    /// Why there are so many parts, with `-k auto`; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k_choice: Option<Choice>,
     /// What the partition costs; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
+    /// The cost that was made small, where sizes are measured by `--vertex-weights`; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccb: Option<f64>,
     /// The files that were written.
     pub outputs: Vec<OutputFile>,
     /// The most memory that the run was thought to need.
@@ -78,6 +87,32 @@ pub struct GraphFacts {
     pub coarse_edges: Option<usize>,
 }
 
+/// The feature map that was cut, and how its vectors were compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureFacts {
+    /// The file.
+    pub path: PathBuf,
+    /// What kind of file.
+    pub format: &'static str,
+    /// The type of its values.
+    pub value_type: String,
+    /// The shape of the array in it.
+    pub shape: Vec<usize>,
+    /// Rows of the map.
+    pub grid_height: usize,
+    /// Columns of the map.
+    pub grid_width: usize,
+    /// Features per position.
+    pub channels: usize,
+    /// How a weight is made: `exponential`, `positive`, `threshold` (of a cosine) or `rbf`.
+    pub weight: &'static str,
+    /// The width of the kernel that was used; absent for kernels without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<f64>,
+    /// Which vectors were compared, as the option spells it.
+    pub neighbors: String,
+}
+
 /// One sweep of the reweighting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
@@ -91,7 +126,8 @@ pub struct Sweep {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputFile {
-    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding`.
+    /// `labels`, `overlay`, `mean_color`, `boundaries`, `regions`, `coco`, `geojson`, `ucm`, `embedding_picture`, `tree`, `dendrogram`, `evidence`,
+    /// `diagram`, `strip`, `embedding`.
     pub kind: &'static str,
     /// Where.
     pub path: PathBuf,
@@ -145,6 +181,18 @@ pub mod tests {
                 coarse_n: Some(4800),
                 coarse_edges: Some(690_000),
             },
+            features: Some(FeatureFacts {
+                path: "dino.npy".into(),
+                format: "NumPy",
+                value_type: "float32".into(),
+                shape: vec![60, 80, 384],
+                grid_height: 60,
+                grid_width: 80,
+                channels: 384,
+                weight: "exponential",
+                bandwidth: Some(0.4),
+                neighbors: "knn:20".into(),
+            }),
             stages: vec![
                 Stage { name: "affinity", ms: 410.0 },
                 Stage { name: "splitting", ms: 620.0 },
@@ -168,7 +216,9 @@ pub mod tests {
             converged: true,
             n_segments: 3,
             sizes: vec![70_000, 6_000, 800],
+            k_choice: Some(example_choice()),
             costs: Some(costs),
+            ccb: Some(0.5),
             outputs: vec![
                 OutputFile { kind: "labels", path: "photo-labels.png".into() },
                 OutputFile { kind: "overlay", path: "photo-overlay.png".into() },
@@ -176,6 +226,22 @@ pub mod tests {
             predicted_bytes: 250_000_000,
             peak_bytes: Some(240_000_000),
             versions: Versions { ccbcut: "0.1.0", os: "linux", arch: "x86_64" },
+        }
+    }
+
+    /// Three parts, found with some doubt.
+    pub fn example_choice() -> Choice {
+        let opinion =
+            |k, scores: [f64; 4]| ccbcut::choose::Opinion { k, margin: 0.5, scores: scores.to_vec() };
+        Choice {
+            k: 3,
+            confidence: 0.4,
+            k_max: 4,
+            eigengap: opinion(3, [1.25, 0.5, 3.0, 0.5]),
+            elbow: opinion(3, [3.0, 1.0, 6.0, 1.0]),
+            stability: opinion(2, [0.85, 0.95, 0.8, 0.3]),
+            eigenvalues: vec![0.0, 0.01, 0.02, 0.3, 0.31],
+            costs: vec![0.0, 0.1, 0.2, 0.9, 1.6],
         }
     }
 

@@ -32,9 +32,16 @@ pub fn of_run(report: &RunReport, output: &Output) -> String {
     if let Some(sizes) = size_line(&report.sizes) {
         row("parts", &sizes);
     }
+    if let Some(choice) = &report.k_choice {
+        let [a, b, c] = [&choice.eigengap, &choice.elbow, &choice.stability].map(|opinion| opinion.k);
+        let found = if choice.k == 1 { "one part".to_owned() } else { count(choice.k, "part") };
+        let sure = (100.0 * choice.confidence).round();
+        row("chosen", &format!("{found}, {sure} % sure: eigengap {a}, elbow {b}, stability {c}"));
+    }
     if let Some(costs) = &report.costs {
         let name = if report.parameters["balance"] == "ratio" { "CCR" } else { "CCN" };
         let minimised = if name == "CCR" { costs.ccr } else { costs.ccn };
+        let (name, minimised) = report.ccb.map_or((name, minimised), |ccb| ("CCB", ccb));
         let others = [("cut", costs.cut), ("NCut", costs.ncut), ("RCut", costs.rcut)];
         let others = others.map(|(name, value)| format!("{name} {}", digits(value))).join(", ");
         row("costs", &format!("{name} {} (made small); {others}", digits(minimised)));
@@ -110,7 +117,15 @@ fn cut_line(parameters: &Value) -> String {
     if parameters.get("method").is_some() {
         how.push(word(parameters, "method"));
     }
-    how.extend([word(parameters, "balance"), word(parameters, "variant")]);
+    how.push(word(parameters, "balance"));
+    let solver = parameters.get("solver").and_then(Value::as_str);
+    how.push(solver.unwrap_or_else(|| word(parameters, "variant")));
+    if parameters["refine"] == true {
+        how.push("refined");
+    }
+    if solver == Some("ipm") && parameters.get("criterion").is_none() {
+        return format!("the Cheeger cut; {}", how.join(", "));
+    }
     format!("tau {tau} ({meaning}); {}", how.join(", "))
 }
 
@@ -155,6 +170,9 @@ fn about(kind: &str) -> &'static str {
         "coco" => "COCO annotations",
         "geojson" => "outlines",
         "ucm" => "the hierarchy as a contour map",
+        "embedding_picture" => "the embedding as colours",
+        "tree" => "the tree, for `ccbcut recut`",
+        "evidence" => "why there are so many parts",
         "embedding" => "the embedding, one row per vertex",
         _ => "",
     }
@@ -189,7 +207,16 @@ photo.jpg  320 × 240 pixels → 3 parts
            photo-overlay.png  boundaries on the image
   next     ccbcut segment photo.jpg -k 3 --tau 2 -o tau2   the normalized cut, to compare
 ";
-        assert_eq!(of_run(&example(), &Output::plain()), expected);
+        let mut report = example();
+        (report.ccb, report.k_choice) = (None, None);
+        assert_eq!(of_run(&report, &Output::plain()), expected);
+    }
+
+    #[test]
+    fn a_choice_and_weights_of_ones_own_are_told() {
+        let text = of_run(&example(), &Output::plain());
+        assert!(text.contains("  chosen   3 parts, 40 % sure: eigengap 3, elbow 3, stability 2\n"), "{text}");
+        assert!(text.contains("  costs    CCB 0.5000 (made small);"), "{text}");
     }
 
     #[test]

@@ -107,6 +107,22 @@ pub enum Error {
         /// What was looked for.
         what: String,
     },
+    /// A container with several arrays, of which one must be named.
+    #[error("`{}` holds several arrays, and one must be named: {found}", path.display())]
+    Ambiguous {
+        /// The file concerned.
+        path: PathBuf,
+        /// Their names.
+        found: String,
+    },
+    /// An image with a number of channels that are no colours.
+    #[error("`{}` has {bands} bands, but an image has 1 (gray) or 3 (colour); more are a feature map", path.display())]
+    Bands {
+        /// The file concerned.
+        path: PathBuf,
+        /// How many there are.
+        bands: usize,
+    },
     /// An array of a shape that does not fit its use.
     #[error("`{}` holds an array of shape {got:?}, but {expected} was expected", path.display())]
     Shape {
@@ -133,6 +149,23 @@ pub enum Error {
         limit: usize,
         /// File types that can hold them.
         alternatives: &'static str,
+    },
+    /// A list of named edges whose two directions have different weights.
+    #[error(
+        "`{}` is a directed graph: the weight from `{from}` to `{to}` is {weight}, but from `{to}` to `{from}` {transposed}",
+        path.display()
+    )]
+    Directed {
+        /// The file concerned.
+        path: PathBuf,
+        /// The name of one end.
+        from: String,
+        /// The name of the other end.
+        to: String,
+        /// The weight in this direction.
+        weight: f64,
+        /// The weight in the other direction.
+        transposed: f64,
     },
     /// The library refused what the file holds.
     #[error("`{}` does not hold what is needed", path.display())]
@@ -188,8 +221,11 @@ impl Error {
             | Self::TooManyBytes { path, .. }
             | Self::Malformed { path, .. }
             | Self::Missing { path, .. }
+            | Self::Ambiguous { path, .. }
+            | Self::Bands { path, .. }
             | Self::Shape { path, .. }
             | Self::TooManySegments { path, .. }
+            | Self::Directed { path, .. }
             | Self::Library { path, .. } => path,
         }
     }

@@ -1,35 +1,54 @@
-//! Graphs by file name: SciPy archives, Matrix Market, edge lists, dense arrays.
+//! Graphs by file name: SciPy archives, Matrix Market, METIS, edge lists, dense arrays.
 
 use std::path::Path;
 
-use ccbcut::Graph;
+use ccbcut::{Graph, graph::Symmetrize};
 
 use crate::{
     atomic::{Overwrite, write_whole},
     bytes::{extension, read_file},
     edge_list,
     error::{Error, Place, Result},
-    matrix_market, npy, npz,
+    matrix_market, metis, npy, npz,
 };
 
 /// What is read, for messages.
-const READ: &str = ".npz, .mtx, .npy, .csv, .tsv, .txt or .edges";
+const READ: &str = ".npz, .mtx, .npy, .graph, .csv, .tsv, .txt or .edges";
 /// What is written, for messages.
 const WRITTEN: &str = ".npz or .mtx";
 /// Graphs up to this size may declare any number of lonely vertices.
 const FREE_VERTICES: usize = 1_000_000;
 
+/// How a graph is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GraphOptions {
+    /// How the two directions of a directed graph are joined; without it, directed graphs are refused.
+    pub symmetrize: Option<Symmetrize>,
+    /// Whether the vertices of an edge list are names even where they look like numbers.
+    pub names: bool,
+}
+
+/// What a file tells about a graph.
+#[derive(Debug, Clone)]
+pub struct GraphFile {
+    /// The graph itself.
+    pub graph: Graph,
+    /// The names of its vertices, where the file has names.
+    pub names: Option<Vec<String>>,
+    /// One weight per vertex, where the file has them (METIS).
+    pub vertex_weights: Option<Vec<f64>>,
+}
+
 /// Reads a graph; the ending of the file name says how.
 ///
 /// `.npz` is a sparse matrix as SciPy's `save_npz` writes it, `.mtx` Matrix Market, `.npy` a dense square matrix,
-/// and `.csv`, `.tsv`, `.txt` and `.edges` are edge lists. Matrices must be symmetric.
+/// `.graph` the format of METIS, and `.csv`, `.tsv`, `.txt` and `.edges` are edge lists. Matrices must be symmetric.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for another ending, [`Error::Malformed`], [`Error::Missing`] or [`Error::Shape`] for a
-/// file that breaks its format, [`Error::Library`] when the matrix is not the matrix of a graph.
+/// file that breaks its format, [`Error::Library`] or [`Error::Directed`] when it does not hold an undirected graph.
 pub fn read_graph(path: &Path) -> Result<Graph> {
-    let decode = decoder(path)?;
-    decode(path, &read_file(path)?)
+    Ok(read_graph_file(path, GraphOptions::default())?.graph)
 }
 
 /// Reads a graph held in memory; the ending of `name` says how.
@@ -37,20 +56,46 @@ pub fn read_graph(path: &Path) -> Result<Graph> {
 /// # Errors
 /// As [`read_graph`].
 pub fn decode_graph(name: &Path, bytes: &[u8]) -> Result<Graph> {
-    decoder(name)?(name, bytes)
+    Ok(decode_graph_file(name, bytes, GraphOptions::default())?.graph)
+}
+
+/// Reads a graph with all that the file tells about it.
+///
+/// # Errors
+/// As [`read_graph`].
+pub fn read_graph_file(path: &Path, options: GraphOptions) -> Result<GraphFile> {
+    let decode = decoder(path)?;
+    decode(path, &read_file(path)?, options)
+}
+
+/// The same from memory; the ending of `name` says how.
+///
+/// # Errors
+/// As [`read_graph`].
+pub fn decode_graph_file(name: &Path, bytes: &[u8], options: GraphOptions) -> Result<GraphFile> {
+    decoder(name)?(name, bytes, options)
 }
 
 /// How one kind of file is read.
-type Decoder = fn(&Path, &[u8]) -> Result<Graph>;
+type Decoder = fn(&Path, &[u8], GraphOptions) -> Result<GraphFile>;
 
 /// The reader for a file name, chosen before the file is opened.
 fn decoder(name: &Path) -> Result<Decoder> {
     match extension(name).as_str() {
-        "npz" => Ok(npz::decode_sparse),
-        "mtx" => Ok(matrix_market::decode),
-        "npy" => Ok(decode_dense),
+        "npz" => Ok(|path, bytes, options| Ok(npz::decode_sparse(path, bytes, options.symmetrize)?.into())),
+        "mtx" => {
+            Ok(|path, bytes, options| Ok(matrix_market::decode(path, bytes, options.symmetrize)?.into()))
+        }
+        "npy" => Ok(|path, bytes, options| Ok(decode_dense(path, bytes, options.symmetrize)?.into())),
+        "graph" => Ok(|path, bytes, _| metis::decode(path, bytes)),
         "csv" | "tsv" | "txt" | "edges" => Ok(edge_list::decode),
         _ => Err(Error::extension(name, "a graph", READ)),
+    }
+}
+
+impl From<Graph> for GraphFile {
+    fn from(graph: Graph) -> Self {
+        Self { graph, names: None, vertex_weights: None }
     }
 }
 
@@ -76,7 +121,7 @@ pub fn encode_graph(path: &Path, graph: &Graph) -> Result<Vec<u8>> {
 }
 
 /// The graph of a dense symmetric matrix.
-fn decode_dense(path: &Path, bytes: &[u8]) -> Result<Graph> {
+fn decode_dense(path: &Path, bytes: &[u8], how: Option<Symmetrize>) -> Result<Graph> {
     let array = npy::decode_npy(path, bytes)?;
     let n = match array.shape[..] {
         [rows, columns] if rows == columns => rows,
@@ -96,7 +141,7 @@ fn decode_dense(path: &Path, bytes: &[u8]) -> Result<Graph> {
         }
         offsets.push(columns.len());
     }
-    Graph::from_csr(&offsets, &columns, &weights).map_err(|e| Error::library(path, e))
+    from_rows(path, &offsets, &columns, &weights, how)
 }
 
 /// Refuses a number of vertices that the file is far too small to connect, before anything is allocated for them.
@@ -115,6 +160,7 @@ pub(crate) fn from_triplets(
     rows: &[u32],
     columns: &[u32],
     weights: &[f64],
+    how: Option<Symmetrize>,
 ) -> Result<Graph> {
     if rows.len() != columns.len() || rows.len() != weights.len() {
         let detail = format!(
@@ -139,7 +185,22 @@ pub(crate) fn from_triplets(
         next[row as usize] += 1;
         (sorted[position], values[position]) = (column, weight);
     }
-    Graph::from_csr(&offsets, &sorted, &values).map_err(|e| Error::library(path, e))
+    from_rows(path, &offsets, &sorted, &values, how)
+}
+
+/// The graph of a matrix in compressed rows: symmetric, unless the caller says how to make it so.
+pub(crate) fn from_rows(
+    path: &Path,
+    offsets: &[usize],
+    columns: &[u32],
+    weights: &[f64],
+    how: Option<Symmetrize>,
+) -> Result<Graph> {
+    let graph = match how {
+        None => Graph::from_csr(offsets, columns, weights),
+        Some(how) => Graph::from_csr_joined(offsets, columns, weights, how),
+    };
+    graph.map_err(|e| Error::library(path, e))
 }
 
 #[cfg(test)]
@@ -167,7 +228,8 @@ mod tests {
     #[test]
     fn dense_matrices_must_be_square_symmetric_and_finite() {
         let path = Path::new("g.npy");
-        let dense = |shape: &[usize], values: &[f64]| decode_dense(path, &npy::encode_npy(shape, values));
+        let dense =
+            |shape: &[usize], values: &[f64]| decode_dense(path, &npy::encode_npy(shape, values), None);
         assert!(matches!(dense(&[1, 2], &[0.0; 2]), Err(Error::Shape { .. })));
         assert!(matches!(
             dense(&[2, 2], &[0.0, 1.0, 2.0, 0.0]),
@@ -178,5 +240,8 @@ mod tests {
             Err(Error::Library { source: ccbcut::Error::InvalidWeight { .. }, .. })
         ));
         assert_eq!(dense(&[0, 0], &[]).unwrap().n_vertices(), 0);
+        let arrows = npy::encode_npy(&[2, 2], &[0.0, 1.0, 4.0, 0.0]);
+        let degree = |how| decode_dense(path, &arrows, Some(how)).unwrap().degrees()[0];
+        assert_eq!([Symmetrize::Mean, Symmetrize::Max, Symmetrize::Sum].map(degree), [2.5, 4.0, 5.0]);
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     atomic::{Overwrite, write_whole},
     bytes::read_file,
     error::{Error, Place, Result},
+    feature_maps::tiff_bands,
     jpeg,
     npy::{self, Array, Values},
 };
@@ -166,7 +167,10 @@ pub(crate) fn decode_pixels(name: &Path, bytes: &[u8], limits: Limits) -> Result
     let mut room = image::Limits::default();
     room.max_alloc = Some(limits.max_pixels.saturating_mul(32).saturating_add(1 << 26));
     reader.limits(room);
-    let mut decoder = reader.into_decoder().map_err(failed)?;
+    let mut decoder = reader.into_decoder().map_err(|error| match tiff_bands(bytes) {
+        Some(bands) if bands > 4 => Error::Bands { path: name.to_path_buf(), bands },
+        _ => failed(error),
+    })?;
     let (width, height) = decoder.dimensions();
     limits.check(name, u64::from(width), u64::from(height))?;
     if format == "JPEG" {

@@ -1,6 +1,6 @@
 //! One label per vertex of a graph: `.npy`, or text with one integer per line.
 
-use std::{fmt::Write, path::Path};
+use std::{borrow::Cow, fmt::Write, path::Path};
 
 use ccbcut::Labels;
 
@@ -8,13 +8,14 @@ use crate::{
     atomic::{Overwrite, write_whole},
     bytes::{extension, read_file, text},
     error::{Error, Place, Result},
-    npy,
+    fields::as_field,
+    npy, npz,
 };
 
 /// What is read, for messages.
 const READ: &str = ".npy, .csv, .tsv or .txt";
 /// What is written, for messages.
-const WRITTEN: &str = ".npy or .csv";
+const WRITTEN: &str = ".npy, .npz or .csv";
 
 /// Reads one label per vertex; parts are renumbered by first appearance.
 ///
@@ -48,7 +49,7 @@ fn decoder(name: &Path) -> Result<Decoder> {
     }
 }
 
-/// Writes one label per vertex: `.npy` (int32), or `.csv` with the header `vertex,label`.
+/// Writes one label per vertex: `.npy` (int32), `.npz` (an array `labels`), or `.csv` with the header `vertex,label`.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for another ending, and the errors of [`write_whole`].
@@ -61,16 +62,34 @@ pub fn write_labels_vector(path: &Path, labels: &Labels, overwrite: Overwrite) -
 /// # Errors
 /// As [`write_labels_vector`].
 pub fn encode_labels_vector(path: &Path, labels: &Labels) -> Result<Vec<u8>> {
+    encode_named_labels(path, labels, None)
+}
+
+/// The same with the names of the vertices: in the first column of a `.csv`, as the array `names` of an `.npz`. A `.npy`
+/// file has no place for them and holds the labels alone, in the order of the vertices.
+///
+/// # Errors
+/// As [`write_labels_vector`], and [`Error::Library`] unless there is one name per label.
+pub fn encode_named_labels(path: &Path, labels: &Labels, names: Option<&[String]>) -> Result<Vec<u8>> {
+    if let Some(got) = names.map(<[String]>::len).filter(|&n| n != labels.len()) {
+        let (what, expected) = ("the list of names", labels.len());
+        return Err(Error::library(path, ccbcut::Error::ShapeMismatch { what, expected, got }));
+    }
+    let values = || labels.as_slice().iter().map(|&v| v as i32).collect::<Vec<i32>>();
     match extension(path).as_str() {
-        "npy" => {
-            let values: Vec<i32> = labels.as_slice().iter().map(|&v| v as i32).collect();
-            Ok(npy::encode_npy(&[values.len()], &values))
+        "npy" => Ok(npy::encode_npy(&[labels.len()], &values())),
+        "npz" => {
+            let mut members = vec![("labels.npy", npy::encode_npy(&[labels.len()], &values()))];
+            members.extend(names.map(|names| ("names.npy", npy::encode_npy_texts(names))));
+            npz::pack(path, &members)
         }
         "csv" => {
             let mut out = String::from("vertex,label\n");
             for (vertex, label) in labels.as_slice().iter().enumerate() {
+                let name =
+                    names.map_or_else(|| Cow::Owned(vertex.to_string()), |names| as_field(&names[vertex]));
                 // Writing to a string cannot fail.
-                let _ = writeln!(out, "{vertex},{label}");
+                let _ = writeln!(out, "{name},{label}");
             }
             Ok(out.into_bytes())
         }

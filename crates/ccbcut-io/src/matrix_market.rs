@@ -9,7 +9,7 @@
 
 use std::{fmt::Write, path::Path, str::FromStr};
 
-use ccbcut::Graph;
+use ccbcut::{Graph, graph::Symmetrize};
 
 use crate::{
     bytes::text,
@@ -29,7 +29,7 @@ struct Banner {
 }
 
 /// Reads a matrix held in memory.
-pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Graph> {
+pub(crate) fn decode(path: &Path, bytes: &[u8], how: Option<Symmetrize>) -> Result<Graph> {
     let content = text(path, bytes)?;
     let banner = Banner::parse(path, content.lines().next().unwrap_or_default())?;
     let mut lines = Lines { path, rest: content.lines().enumerate(), line: 1 };
@@ -59,7 +59,7 @@ pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Graph> {
     let rows: Vec<u32> = entries.iter().map(|e| e.0).collect();
     let columns: Vec<u32> = entries.iter().map(|e| e.1).collect();
     let weights: Vec<f64> = entries.iter().map(|e| e.2).collect();
-    from_triplets(path, n, &rows, &columns, &weights)
+    from_triplets(path, n, &rows, &columns, &weights, how)
 }
 
 impl Banner {
@@ -205,14 +205,14 @@ mod tests {
     use super::*;
 
     fn read(content: &str) -> Result<Graph> {
-        decode(Path::new("g.mtx"), content.as_bytes())
+        decode(Path::new("g.mtx"), content.as_bytes(), None)
     }
 
     #[test]
     fn a_graph_survives_a_round_trip() {
         let edges = [(0, 1, 0.1), (1, 2, 1.0 / 3.0), (2, 2, 5.0), (0, 3, 1e-300)];
         let graph = Graph::from_edges(5, &edges).unwrap();
-        let back = decode(Path::new("g.mtx"), &encode(&graph)).unwrap();
+        let back = decode(Path::new("g.mtx"), &encode(&graph), None).unwrap();
         assert_eq!(back.to_csr(), graph.to_csr());
     }
 

@@ -290,7 +290,7 @@ impl Kind {
 }
 
 /// A 16-bit float as a 32-bit one, exactly.
-fn widen_half(half: u16) -> f32 {
+pub(crate) fn widen_half(half: u16) -> f32 {
     let (exponent, fraction) = (i32::from(half >> 10 & 31), f32::from(half & 0x3ff));
     let magnitude = match exponent {
         0 => fraction * 2.0_f32.powi(-24),
@@ -399,6 +399,17 @@ pub(crate) fn encode_npy_text(text: &str) -> Vec<u8> {
     out
 }
 
+/// The bytes of a `.npy` file that holds a list of Unicode strings.
+pub(crate) fn encode_npy_texts(texts: &[String]) -> Vec<u8> {
+    let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+    let mut out = encode_header(&format!("<U{width}"), &[texts.len()]);
+    for text in texts {
+        let letters = text.chars().map(u32::from).chain(std::iter::repeat(0));
+        letters.take(width).for_each(|letter| out.extend_from_slice(&letter.to_le_bytes()));
+    }
+    out
+}
+
 fn encode_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
     // Python's tuple of one has a comma at the end.
@@ -435,6 +446,8 @@ mod tests {
         }
         assert_eq!(decode(&encode_npy(&[], &[7_i32])).unwrap().shape, Vec::<usize>::new());
         assert_eq!(decode(&encode_npy::<u32>(&[0, 5], &[])).unwrap().values.len(), 0);
+        let names = vec!["Zoë".to_owned(), String::new(), "b".to_owned()];
+        assert_eq!(decode(&encode_npy_texts(&names)).unwrap().values, Values::Text(names));
         assert_eq!(decode(&encode_npy_text("csr")).unwrap().values, Values::Text(vec!["csr".into()]));
     }
 

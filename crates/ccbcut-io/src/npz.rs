@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ccbcut::Graph;
+use ccbcut::{Graph, graph::Symmetrize};
 
 use crate::{
     atomic::{Overwrite, write_whole},
     bytes::read_file,
     error::{Error, Place, Result},
-    graphs::{check_vertices, from_triplets},
+    graphs::{check_vertices, from_rows, from_triplets},
     npy::{Array, Element, Values, decode_npy, encode_npy, encode_npy_text},
     zip,
 };
@@ -96,7 +96,7 @@ pub fn write_npz<T: Element>(
     write_whole(path, &pack(path, &members)?, overwrite)
 }
 
-fn pack(path: &Path, members: &[(&str, Vec<u8>)]) -> Result<Vec<u8>> {
+pub(crate) fn pack(path: &Path, members: &[(&str, Vec<u8>)]) -> Result<Vec<u8>> {
     zip::pack(members).ok_or_else(|| Error::Encode {
         path: path.to_path_buf(),
         format: "a NumPy archive",
@@ -105,7 +105,7 @@ fn pack(path: &Path, members: &[(&str, Vec<u8>)]) -> Result<Vec<u8>> {
 }
 
 /// The graph of a SciPy sparse matrix: compressed rows (`csr`), compressed columns (`csc`) or triplets (`coo`).
-pub(crate) fn decode_sparse(path: &Path, bytes: &[u8]) -> Result<Graph> {
+pub(crate) fn decode_sparse(path: &Path, bytes: &[u8], how: Option<Symmetrize>) -> Result<Graph> {
     let archive = decode_npz(path, bytes)?;
     let format = match &archive.array("format")?.values {
         Values::Text(text) => text.first().cloned().unwrap_or_default(),
@@ -121,17 +121,17 @@ pub(crate) fn decode_sparse(path: &Path, bytes: &[u8]) -> Result<Graph> {
     match format.as_str() {
         "csr" => {
             let (offsets, columns) = compressed(&archive, n)?;
-            Graph::from_csr(&offsets, &columns, &weights).map_err(|e| Error::library(path, e))
+            from_rows(path, &offsets, &columns, &weights, how)
         }
         "csc" => {
             let (offsets, rows) = compressed(&archive, n)?;
             let columns = expand(path, &offsets, rows.len())?;
-            from_triplets(path, n, &rows, &columns, &weights)
+            from_triplets(path, n, &rows, &columns, &weights, how)
         }
         "coo" => {
             let rows = vertices(&archive, "row", n)?;
             let columns = vertices(&archive, "col", n)?;
-            from_triplets(path, n, &rows, &columns, &weights)
+            from_triplets(path, n, &rows, &columns, &weights, how)
         }
         other => {
             let found = format!("a sparse matrix in format `{other}`");
@@ -219,7 +219,7 @@ mod tests {
         let graph = Graph::from_edges(4, &[(0, 1, 0.1), (2, 1, 1e-9), (3, 3, 2.0)]).unwrap();
         let path = Path::new("g.npz");
         let bytes = encode_sparse(path, &graph).unwrap();
-        let back = decode_sparse(path, &bytes).unwrap();
+        let back = decode_sparse(path, &bytes, None).unwrap();
         assert_eq!(back.to_csr(), graph.to_csr());
     }
 
@@ -234,7 +234,7 @@ mod tests {
                 ("row.npy", encode_npy(&[2], &[0_i64, 1])),
                 ("col.npy", encode_npy(&[2], &[1_i64, 0])),
             ];
-            decode_sparse(path, &zip::pack(&members).unwrap())
+            decode_sparse(path, &zip::pack(&members).unwrap(), None)
         };
         assert_eq!(archive("coo", [2, 2]).unwrap().n_edges(), 1);
         assert!(matches!(archive("coo", [2, 3]), Err(Error::Shape { .. })));

@@ -4,7 +4,7 @@ mod common;
 
 use ccbcut::{
     Labels,
-    affinity::{Affinity, LabAffinity},
+    affinity::{Affinity, LabAffinity, PmiAffinity},
     coarsen::Hierarchy,
     cost::Costs,
     embedding::spectrum::{EigenParams, Spectrum},
@@ -27,6 +27,11 @@ fn image_to_lab() {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn affinity_lab() {
     LabAffinity::default().graph(black_box(picture())).expect("a valid picture");
+}
+
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn affinity_pmi() {
+    PmiAffinity::default().graph(black_box(picture())).expect("a valid picture");
 }
 
 #[divan::bench(args = [1, 2], sample_count = 3, sample_size = 1)]

@@ -1,15 +1,20 @@
 //! Front door for graphs: [`Partitioner`] walks a graph through ROOMS 4 and 5.
 
+mod solver;
+
+pub use solver::Solver;
+
 use std::{ops::ControlFlow, sync::Mutex};
 
 use crate::{
     control::{Control, Progress},
-    embedding::{Embedding, Irrq, IrrqFit, StopReason, Trace, Variant},
+    cost::Criterion,
+    embedding::{Embedding, Irrq, IrrqFit, Soc, Start, StopReason, Trace, Variant, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
     parallel,
-    partition::{Bisection, Multiway, Rounding, SubgraphBalance, Tree},
+    partition::{Multiway, Rounding, SubgraphBalance, Tree},
 };
 
 /// One embedding for all parts, or one per split.
@@ -57,6 +62,11 @@ pub struct Partitioner {
     min_share: f64,
     seed: u64,
     irrq: Irrq,
+    solver: Solver,
+    criterion: Option<Criterion>,
+    is_refined: bool,
+    n_starts: Option<usize>,
+    soc: Soc,
 }
 
 /// What [`Partitioner::partition`] returns.
@@ -124,7 +134,27 @@ impl Partitioner {
             min_share: 0.0,
             seed: 0,
             irrq: Irrq::new(tau),
+            solver: Solver::Irrq,
+            criterion: None,
+            is_refined: false,
+            n_starts: None,
+            soc: Soc::new(tau),
         }
+    }
+
+    /// Another number of parts.
+    #[must_use]
+    pub fn n_segments(mut self, n_segments: usize) -> Self {
+        self.n_segments = n_segments;
+        self
+    }
+
+    /// Another τ in (0, 2].
+    #[must_use]
+    pub fn tau(mut self, tau: f64) -> Self {
+        self.tau = tau;
+        self.irrq = self.irrq.tau(tau);
+        self
     }
 
     /// π: what part sizes are measured in.
@@ -191,6 +221,10 @@ impl Partitioner {
         self
     }
 
+    pub(crate) fn seed_value(&self) -> u64 {
+        self.seed
+    }
+
     /// Changes the settings of IRRQ: `.irrq(|i| i.kappa(Kappa::Fraction(0.2)))`. Columns, balance, variant and
     /// seed are set from this struct.
     #[must_use]
@@ -215,7 +249,29 @@ impl Partitioner {
         self.check(graph.n_vertices())?;
         parallel::inside(|| match self.method {
             Method::Multiway => self.multiway(graph, control),
-            Method::Hierarchical => self.hierarchical(graph, control),
+            Method::Hierarchical => self.hierarchical(graph, control, None),
+        })
+    }
+
+    /// Cuts a graph, its embeddings started from those that were kept at the last τ, and keeps them for the next.
+    pub(crate) fn partition_warm(
+        &self,
+        graph: &Graph,
+        warm: &Warm,
+        control: &mut Control<'_>,
+    ) -> Result<Partition> {
+        self.check(graph.n_vertices())?;
+        parallel::inside(|| {
+            if self.method == Method::Hierarchical {
+                return self.hierarchical(graph, control, Some(warm));
+            }
+            let all: Vec<u32> = (0..graph.n_vertices() as u32).collect();
+            let start = warm.start(&all).map_or(Start::Unit, |y| Start::Ratio(y.clone()));
+            let cut = self.clone().irrq(|irrq| irrq.start(start)).multiway(graph, control)?;
+            if let Some(y) = &cut.embedding {
+                warm.keep(&all, y);
+            }
+            Ok(cut)
         })
     }
 
@@ -238,7 +294,7 @@ impl Partitioner {
         if self.n_segments > n_vertices {
             return Err(Error::TooFewVertices { vertices: n_vertices, segments: self.n_segments });
         }
-        Ok(())
+        self.check_solver()
     }
 
     /// Columns of the multiway embedding on a graph of n vertices.
@@ -255,20 +311,7 @@ impl Partitioner {
         if self.n_segments == 1 || self.n_segments == graph.n_vertices() {
             return Ok(None);
         }
-        let stop = control.stopper();
-        let irrq = self
-            .irrq
-            .clone()
-            .balance(self.balance.clone())
-            .variant(self.variant)
-            .seed(self.seed)
-            .n_clusters(self.n_segments)
-            .n_components(self.columns(graph.n_vertices()));
-        let fit = irrq.fit_with(graph, &mut |iteration| {
-            control.tell(Progress::Sweep(iteration));
-            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(Some(fit))
+        Ok(Some(self.embed_whole(graph, control)?))
     }
 
     /// Rounds the rows of an embedding; π weighs the rows where the rounding asks for it.
@@ -305,27 +348,25 @@ impl Partitioner {
         };
         control.tell(Progress::Stage("rounding"));
         let labels = self.round(&fit.embedding, &self.balance.weights(graph)?)?;
+        let labels = self.refined(graph, labels)?;
         let is_complete = fit.trace.stop_reason != StopReason::Interrupted;
         let runs = vec![Run { n_vertices: graph.n_vertices(), first_vertex: 0, trace: fit.trace }];
         Ok(Partition { labels, tree: None, embedding: Some(fit.embedding), runs, is_complete })
     }
 
-    fn hierarchical(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
+    fn hierarchical(
+        &self,
+        graph: &Graph,
+        control: &mut Control<'_>,
+        warm: Option<&Warm>,
+    ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
         let stop = control.stopper();
         let runs = Mutex::new(Vec::new());
-        let embed = |sub: &Graph, balance: &Balance, members: &[u32]| -> Result<Vec<f64>> {
-            let irrq = self.irrq.clone().balance(balance.clone()).variant(self.variant).seed(self.seed);
-            let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |_| {
-                if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })?;
-            let run = Run { n_vertices: members.len(), first_vertex: members[0], trace: fit.trace };
-            runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(run);
-            Ok(fit.embedding.column(0))
+        let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
+            self.columns_of_part(sub, balance, members, warm, &stop, &runs)
         };
-        let bisection = Bisection::new(self.n_segments, self.tau)
-            .subgraph_balance(self.subgraph_balance)
-            .min_size((self.min_share * graph.n_vertices() as f64).ceil() as usize);
+        let bisection = self.bisection(graph.n_vertices());
         let tree = bisection.run(graph, &self.balance, embed, |step| {
             control.tell(Progress::Split(step));
             if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

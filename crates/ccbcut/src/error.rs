@@ -100,6 +100,36 @@ pub enum Error {
         /// How many parts were asked for.
         segments: usize,
     },
+    /// A solver for two parts where all parts are asked for at once.
+    #[error("the solver {solver} splits in two, so it needs the hierarchical method, not multiway")]
+    TwoWaySolver {
+        /// Its name.
+        solver: &'static str,
+    },
+    /// A tree that cannot be cut into as many parts as asked for.
+    #[error("{asked} parts were asked for, but the tree has only {possible} that keep to the sizes")]
+    TooFewParts {
+        /// How many were asked for.
+        asked: usize,
+        /// How many there can be.
+        possible: usize,
+    },
+    /// A largest size that makes more parts than asked for.
+    #[error("{asked} parts were asked for, but the largest size makes at least {least}")]
+    TooManyParts {
+        /// How many there must be.
+        least: usize,
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// A part above the largest size that the tree does not split, or not without going below the smallest size.
+    #[error("a part of {size} vertices cannot be split further, but the largest size is {limit}")]
+    PartTooLarge {
+        /// Its size.
+        size: usize,
+        /// The largest size asked for.
+        limit: usize,
+    },
     /// More data than the computation is prepared to hold.
     #[error("{what} would be {requested}, above the limit of {limit}")]
     TooLarge {

@@ -29,11 +29,20 @@ pub mod segment;
 // Front door for graphs: walks one through embedding and partition.
 pub mod cluster;
 
+// How many parts.
+pub mod choose;
+
+// The knob shown: a partition followed through τ.
+pub mod sweep;
+
 // ROOM 1: pixels.
 pub mod image;
 
 // ROOM 2: image → graph.
 pub mod affinity;
+
+// ROOM 2 as well: points → graph.
+pub mod points;
 
 // The shared currency: weighted undirected graphs.
 pub mod graph;
@@ -88,7 +97,7 @@ mod simd;
 mod sets;
 
 pub use crate::{
-    cluster::{Method, Partition, Partitioner},
+    cluster::{Method, Partition, Partitioner, Solver},
     control::{Control, Progress},
     embedding::{Embedding, Irrq, IrrqFit, Iteration, Kappa, Start, StopReason, Trace, Variant},
     error::{Error, Result},

@@ -111,6 +111,8 @@ pub struct ImageRun {
     pub affinities: usize,
     /// Whether contours are looked for.
     pub detects_contours: bool,
+    /// Whether it is learned which pixels meet (PMI).
+    pub learns_pairs: bool,
     /// Half the neighbours of a pixel: the offsets that the graph stores.
     pub offsets: usize,
     /// Decimations asked for.
@@ -129,6 +131,10 @@ const ENTRY: f64 = 12.0;
 
 /// Bytes a pixel that the detector of contours holds: responses of 34 filters, two sets of oriented strengths, bins.
 const CONTOURS: f64 = 220.0;
+
+/// Bytes a pixel of the features and marginal densities of PMI, and what its tiles take, all threads together.
+const FEATURES: f64 = 120.0;
+const DENSITIES: f64 = 48e6;
 
 /// Predicts a run over an image.
 pub fn of_image(run: &ImageRun) -> Prediction {
@@ -150,6 +156,10 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     }
     if run.detects_contours {
         table.add("contours", pixels * CONTOURS, Phase::Affinity, Phase::Affinity);
+    }
+    if run.learns_pairs {
+        // What threads have taken for them is not always given back.
+        table.add("densities", pixels * FEATURES + DENSITIES, Phase::Affinity, Phase::Costs);
     }
     table.add("colours", pixels * 12.0, Phase::Affinity, Phase::Affinity);
 
@@ -186,6 +196,53 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
     table.add("its copies", rows, Phase::Upsample, Phase::Upsample);
     table.add("k-means", pixels * 28.0 + 0.1 * rows, Phase::Rounding, Phase::Rounding);
+    table.done()
+}
+
+/// What a grid of tokens is cut with, as far as memory is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenRun {
+    /// Tokens.
+    pub tokens: usize,
+    /// Features of each.
+    pub channels: usize,
+    /// How many nearest neighbours; all pairs where there is none.
+    pub nearest: Option<usize>,
+    /// Pixels of the image that the tokens cover.
+    pub pixels: usize,
+    /// Columns of the embedding (multiway); one for a hierarchical cut.
+    pub columns: usize,
+}
+
+/// Predicts a run over a grid of tokens.
+pub fn of_tokens(run: &TokenRun) -> Prediction {
+    let (tokens, pixels) = (run.tokens as f64, run.pixels as f64);
+    let values = tokens * run.channels as f64;
+    let pairs = 0.5 * tokens * (tokens - 1.0).max(0.0);
+    let edges = run.nearest.map_or(pairs, |count| pairs.min(tokens * count as f64));
+    let mut table = Table::new();
+    // The pixels, the 8-bit copy for pictures and the label maps.
+    table.add("image", pixels * (12.0 + 3.0 + 12.0), Phase::Read, Phase::Costs);
+    table.add("features", 4.0 * values, Phase::Read, Phase::Costs);
+    table.add("tokens", 8.0 * values, Phase::Affinity, Phase::Affinity);
+    if run.nearest.is_none() {
+        table.add("pairs", 4.0 * pairs, Phase::Affinity, Phase::Affinity);
+    }
+    table.add("graph", 2.0 * ENTRY * edges + 24.0 * tokens, Phase::Affinity, Phase::Costs);
+    // Which edge is which from the other end, found once.
+    table.add("edge numbers", 4.0 * edges, Phase::Embedding, Phase::Costs);
+    // Likeness knows no band: nearly everything is filled in.
+    table.solver(tokens, edges, pairs.min(MAX_ENTRIES), run.columns);
+    table.add("embedding", 8.0 * tokens * run.columns as f64, Phase::Embedding, Phase::Costs);
+    if run.pixels > run.tokens {
+        // The graphs of the image and its copies, and four columns with their changes.
+        table.add(
+            "way to the pixels",
+            pixels * 4.0 / 3.0 * (4.0 * 6.0 + 12.0 + 3.0 * 16.0),
+            Phase::Upsample,
+            Phase::Upsample,
+        );
+    }
     table.done()
 }
 
@@ -265,9 +322,20 @@ mod tests {
     use crate::graph::gallery;
 
     fn photograph(side: usize, levels: usize) -> ImageRun {
-        let (affinities, detects_contours) = (1, false);
+        let (affinities, detects_contours, learns_pairs) = (1, false, false);
         let (height, width, channels, offsets, segments, columns) = (side, side, 3, 158, 8, 8);
-        ImageRun { height, width, channels, affinities, detects_contours, offsets, levels, segments, columns }
+        ImageRun {
+            height,
+            width,
+            channels,
+            affinities,
+            detects_contours,
+            learns_pairs,
+            offsets,
+            levels,
+            segments,
+            columns,
+        }
     }
 
     #[test]
@@ -301,6 +369,16 @@ mod tests {
         assert!(wider.held_in(Phase::Upsample) > of_image(&photograph(400, 2)).held_in(Phase::Upsample));
         let huge = ImageRun { height: usize::MAX, width: usize::MAX, ..photograph(1, 2) };
         assert_eq!(of_image(&huge).peak().1, u64::MAX);
+    }
+
+    #[test]
+    fn all_pairs_of_tokens_need_most() {
+        let run = TokenRun { tokens: 3600, channels: 768, nearest: Some(20), pixels: 360_000, columns: 1 };
+        let all = TokenRun { nearest: None, ..run };
+        let (few, many) = (of_tokens(&run).peak().1, of_tokens(&all).peak().1);
+        assert!(2 * few < many, "{few} {many}");
+        assert!(many > 3600 * 3600 * 12);
+        assert_eq!(of_tokens(&TokenRun { tokens: usize::MAX, ..all }).peak().1, u64::MAX);
     }
 
     #[test]

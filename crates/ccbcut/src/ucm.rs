@@ -15,7 +15,7 @@
 use crate::{
     error::{Error, Result},
     labels::LabelMap,
-    partition::Tree,
+    partition::{Dendrogram, Tree},
     sets::DisjointSets,
 };
 
@@ -70,6 +70,24 @@ impl Ucm {
             return Err(Error::InvalidParameter { name, value: f64::from(value), expected });
         }
         Ok(Self { height, width, values })
+    }
+
+    /// The map of a tree that was kept for an image of this size.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless there is one leaf per pixel, and the errors of [`Ucm::from_tree`].
+    pub fn from_dendrogram(dendrogram: &Dendrogram, height: usize, width: usize) -> Result<Self> {
+        let (tree, leaf) = (dendrogram.tree(), dendrogram.leaf());
+        let expected = height.saturating_mul(width);
+        if leaf.len() != expected {
+            return Err(Error::ShapeMismatch { what: "the leaves of the tree", expected, got: leaf.len() });
+        }
+        let mut node_of_leaf = vec![0; tree.n_leaves()];
+        for (id, _) in tree.nodes().iter().enumerate().filter(|(_, node)| node.children().is_none()) {
+            tree.members(id)?.iter().for_each(|&leaf| node_of_leaf[leaf as usize] = id);
+        }
+        let leaves = LabelMap::numbered(height, width, leaf.to_vec(), tree.n_leaves());
+        Self::from_tree(&leaves, tree, &node_of_leaf)
     }
 
     /// The map of a tree of splits. `leaves` has the leaf of every pixel, and `node_of_leaf` the node of the tree

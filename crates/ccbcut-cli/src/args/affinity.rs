@@ -1,4 +1,4 @@
-//! How pixels are compared, as a formula: `lab`, `mpb`, `lab+mpb`, `0.5lab+2mpb`.
+//! How pixels are compared, as a formula: `lab`, `mpb`, `pmi`, `lab+mpb`, `0.5lab+2mpb`.
 
 use std::{fmt, str::FromStr};
 
@@ -18,6 +18,8 @@ pub enum Affinity {
     Lab,
     /// By the contours between them
     Mpb,
+    /// By how often such pixels meet in this image, beyond chance
+    Pmi,
 }
 
 impl Affinity {
@@ -103,13 +105,58 @@ impl Serialize for AffinityMix {
     }
 }
 
+/// The width of the densities of `pmi`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PmiWidth {
+    /// This one for all channels.
+    Fixed(f64),
+    /// One for each channel, learned from the image.
+    Learned,
+}
+
+impl Default for PmiWidth {
+    fn default() -> Self {
+        Self::Fixed(0.05)
+    }
+}
+
+impl FromStr for PmiWidth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(width) => Ok(Self::Fixed(width)),
+            Err(_) if text.eq_ignore_ascii_case("learned") => Ok(Self::Learned),
+            Err(_) => Err("expected a number or `learned`".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for PmiWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(width) => write!(f, "{width}"),
+            Self::Learned => f.write_str("learned"),
+        }
+    }
+}
+
+impl Serialize for PmiWidth {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(width) => serializer.serialize_f64(*width),
+            Self::Learned => serializer.serialize_str("learned"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn formulas_are_read_and_written() {
-        for text in ["lab", "mpb", "lab+mpb", "0.5lab+2mpb"] {
+        for text in ["lab", "mpb", "pmi", "lab+mpb", "0.5lab+2mpb"] {
             assert_eq!(text.parse::<AffinityMix>().unwrap().to_string(), text);
         }
         let mix: AffinityMix = "1.5lab + MPB".parse().unwrap();

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{BalanceName, Method, Rounding, Variant};
+use super::{BalanceName, CriterionName, Method, Rounding, Solver, Variant};
 use crate::memory::MaxMemory;
 
 /// κ̃ of graphs where neither `--kappa` nor `--kappa-count` is given.
@@ -13,12 +13,34 @@ pub const DEFAULT_KAPPA: f64 = 1e-4;
 #[derive(Debug, Clone, Args, Serialize)]
 #[command(next_help_heading = "Parts")]
 pub struct PartitionArgs {
-    /// Number of parts
-    #[arg(short = 'k', long, value_name = "N", default_value_t = 8)]
-    pub segments: usize,
+    /// Number of parts, or `auto` to have it chosen
+    #[arg(short = 'k', long, value_name = "N", default_value_t = Segments::Count(8))]
+    pub segments: Segments,
+    /// The most parts that `-k auto` may choose
+    #[arg(long, value_name = "N", default_value_t = 12, hide_short_help = true)]
+    pub k_max: usize,
     /// How the parts are found
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub method: Method,
+    /// Which algorithm finds the cuts
+    #[arg(long, value_enum, default_value_t, value_name = "NAME", hide_short_help = true)]
+    #[serde(skip_serializing_if = "is_irrq")]
+    pub solver: Solver,
+    /// Refine the cuts by moving single vertices while the cost falls
+    ///
+    /// In a hierarchical run every split is refined, so that the parts stay nested; in a multiway run all parts are, in
+    /// the end.
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refine: bool,
+    /// What thresholds, splits and refinement make small [default: ccb; cheeger for the solver ipm]
+    #[arg(long, value_enum, value_name = "COST", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<CriterionName>,
+    /// Random starts of the solvers ipm and ratiodca [default: 10, fewer on large graphs]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<usize>,
     /// How the rows of an embedding become parts (multiway)
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub rounding: Rounding,
@@ -41,15 +63,88 @@ pub struct PartitionArgs {
     pub n_init: usize,
 }
 
+impl Default for PartitionArgs {
+    /// What the command line has without options.
+    fn default() -> Self {
+        Self {
+            segments: Segments::Count(8),
+            k_max: 12,
+            method: Method::default(),
+            solver: Solver::default(),
+            refine: false,
+            criterion: None,
+            starts: None,
+            rounding: Rounding::default(),
+            columns: None,
+            min_share: 0.0,
+            n_init: 10,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_irrq(solver: &Solver) -> bool {
+    *solver == Solver::Irrq
+}
+
 impl PartitionArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self, variant: Variant) -> Self {
         if self.method == Method::Multiway {
             let fewer = usize::from(variant == Variant::Released);
-            self.columns = self.columns.or(Some(self.segments.saturating_sub(fewer).max(1)));
+            let Segments::Count(count) = self.segments else { return self };
+            self.columns = self.columns.or(Some(count.saturating_sub(fewer).max(1)));
         }
         self
+    }
+}
+
+/// A number of parts, or the wish to have it chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segments {
+    /// So many.
+    Count(usize),
+    /// As many as there are.
+    Auto,
+}
+
+impl Segments {
+    /// The number, 1 where it is still to be chosen.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Count(count) => count,
+            Self::Auto => 1,
+        }
+    }
+}
+
+impl std::str::FromStr for Segments {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Count).map_err(|_| "expected a number of parts, or `auto`".to_owned())
+    }
+}
+
+impl std::fmt::Display for Segments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl Serialize for Segments {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => serializer.serialize_u64(*count as u64),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
     }
 }
 

@@ -5,29 +5,42 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use super::{DEFAULT_KAPPA, EmbeddingArgs, MemoryArgs, PartitionArgs, StartWeights};
+use super::{DEFAULT_KAPPA, EmbeddingArgs, GraphInputArgs, MemoryArgs, PartitionArgs, StartWeights};
 
 /// Cut a graph into parts.
 ///
-/// Reads a symmetric weight matrix (`.npz` as SciPy saves CSR, Matrix Market, `.npy`, or a list of edges) and writes one part number
-/// per vertex, counted from 0 in order of first appearance.
-#[derive(Debug, Args, Serialize)]
+/// Reads a symmetric weight matrix (`.npz` as SciPy saves CSR, Matrix Market, `.npy`), a METIS `.graph`, a list of edges
+/// between numbers or names, or points, and writes one part number per vertex, counted from 0 in order of first
+/// appearance.
+#[derive(Debug, Clone, Args, Serialize)]
 #[command(after_long_help = CLUSTER_EXAMPLES)]
 pub struct ClusterArgs {
-    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy, .graph or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub input: GraphInputArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub partition: PartitionArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub embedding: EmbeddingArgs,
-    /// Where the labels go: .csv or .npy [default: stdout, one per line]
+    /// Where the labels go: .csv, .npy or .npz [default: stdout, one per line]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     #[serde(skip)]
     pub output: Option<PathBuf>,
+    /// The tree of the cut, for `recut` (.json .npz); hierarchical
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
+    #[serde(skip)]
+    pub tree: Option<PathBuf>,
+    /// The evidence for the number of parts that `-k auto` chose, as a plot (.svg)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output", hide_short_help = true)]
+    #[serde(skip)]
+    pub evidence: Option<PathBuf>,
     #[command(flatten)]
     #[serde(skip)]
     pub run: RunArgs,
@@ -40,6 +53,7 @@ impl ClusterArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
+        self.input = self.input.resolved();
         self.partition = self.partition.resolved(self.embedding.variant);
         self.embedding = self.embedding.resolved(DEFAULT_KAPPA);
         self
@@ -52,13 +66,16 @@ impl ClusterArgs {
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = EMBED_EXAMPLES)]
 pub struct EmbedArgs {
-    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy, .graph or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,
     /// Columns of the embedding
     #[arg(short, long, value_name = "K", default_value_t = 2)]
     pub components: usize,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub input: GraphInputArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub embedding: EmbeddingArgs,
@@ -85,6 +102,7 @@ impl EmbedArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
+        self.input = self.input.resolved();
         self.embedding = self.embedding.resolved(DEFAULT_KAPPA);
         self
     }
@@ -112,7 +130,7 @@ pub struct RunArgs {
 #[derive(Debug, Args, Serialize)]
 #[command(after_long_help = COST_EXAMPLES)]
 pub struct CostArgs {
-    /// The graph: .npz (SciPy CSR), .mtx, .npy or an edge list; - for stdin
+    /// The graph: .npz (SciPy CSR), .mtx, .npy, .graph or an edge list; - for stdin
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub graph: PathBuf,
@@ -120,6 +138,9 @@ pub struct CostArgs {
     #[arg(value_name = "LABELS", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub labels: PathBuf,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub input: GraphInputArgs,
     /// Of CCN and CCR: any value of 0 and above
     #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
     pub tau: f64,
@@ -136,6 +157,10 @@ const CLUSTER_EXAMPLES: &str = "\
 Examples:
   ccbcut cluster graph.npz -k 3                        one label per line
   ccbcut cluster graph.mtx -k 3 --tau 2 -o parts.npy   the normalized cut
+  ccbcut cluster friends.csv -k 4 -o groups.csv        an edge list of names; the names stay
+  ccbcut cluster cells.npy --points -k 6               points, tied to their nearest neighbours
+  ccbcut cluster web.csv -k 5 --symmetrize sum         a directed graph
+  ccbcut cluster graph.npz -k auto --evidence why.svg  have the number of parts chosen
   ccbcut cluster graph.npz -k 5 --method multiway --balance ratio";
 
 const EMBED_EXAMPLES: &str = "\

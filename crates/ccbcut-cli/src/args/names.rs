@@ -61,6 +61,33 @@ pub enum Method {
     Multiway,
 }
 
+/// Which algorithm finds the cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Solver {
+    /// Reweighted Rayleigh quotients: the paper's own
+    #[default]
+    Irrq,
+    /// Inverse power method: Cheeger cuts, whatever tau is (hierarchical)
+    Ipm,
+    /// Splitting of the orthogonality constraint: piecewise flat embeddings at tau = 1 (1 <= tau <= 2)
+    Soc,
+    /// Tight relaxation of two-way CCB cuts (hierarchical)
+    Ratiodca,
+}
+
+/// What thresholds, splits and refinement make small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CriterionName {
+    /// The CCB cut at tau
+    Ccb,
+    /// The Cheeger cut: the largest of the parts' ratios of cut to size
+    Cheeger,
+    /// The normalized or ratio cut: the sum of these ratios
+    Cut,
+}
+
 /// Which form of the reweighting algorithm runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -144,4 +171,16 @@ impl LabelFormat {
             _ => None,
         }
     }
+}
+
+/// How the two directions of a directed graph become one edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetrize {
+    /// Half of the sum of their weights
+    Mean,
+    /// The larger weight
+    Max,
+    /// The sum of their weights
+    Sum,
 }

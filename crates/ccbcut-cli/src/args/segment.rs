@@ -6,19 +6,19 @@ use clap::{Args, ValueHint};
 use serde::Serialize;
 
 use super::{
-    AffinityMix, ContourWeight, EmbeddingArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs, Upsampling,
-    Variant,
+    AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs,
+    PmiWidth, Upsampling, Variant,
 };
 
 /// Cut images into segments.
 ///
 /// Reads PNG, JPEG, TIFF, WebP, BMP, PNM and NumPy arrays, ties every pixel to its neighbours by how alike their colours are, and cuts that graph
 /// into parts. Writes a label map for each image, and pictures to look at.
-#[derive(Debug, Args, Serialize)]
+#[derive(Debug, Clone, Args, Serialize)]
 #[command(after_long_help = EXAMPLES)]
 pub struct SegmentArgs {
     /// Images to cut; - for stdin
-    #[arg(value_name = "IMAGE", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "IMAGE", required_unless_present = "features", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub images: Vec<PathBuf>,
     #[command(flatten)]
@@ -30,6 +30,9 @@ pub struct SegmentArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub graph: ImageGraphArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub features: FeatureArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub output: OutputArgs,
@@ -58,9 +61,10 @@ impl SegmentArgs {
 #[derive(Debug, Clone, Args, Serialize)]
 #[command(next_help_heading = "Image to graph")]
 pub struct ImageGraphArgs {
-    /// How pixels are compared: lab, mpb, or several joined by + [default: lab; mpb with --contours]
+    /// How pixels are compared: lab, mpb, pmi, or several joined by + [default: lab; mpb with --contours]
     ///
-    /// `lab` compares their colours, `mpb` looks for contours between them. `lab+mpb` multiplies the two; a number before a
+    /// `lab` compares their colours, `mpb` looks for contours between them, `pmi` asks how often two such pixels meet in this
+    /// image, beyond chance. `lab+mpb` multiplies the two; a number before a
     /// name is the power its weights are raised to, as in `0.5lab+mpb`.
     #[arg(long, value_name = "BY")]
     pub affinity: Option<AffinityMix>,
@@ -82,6 +86,12 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub contour_sigma: f64,
+    /// Pairs of pixels that `pmi` learns from
+    #[arg(long, value_name = "N", default_value_t = 5000, hide_short_help = true)]
+    pub pmi_pairs: usize,
+    /// Width of its densities, in [0.01, 0.1] or so, or `learned`
+    #[arg(long, value_name = "H", default_value_t, hide_short_help = true)]
+    pub pmi_bandwidth: PmiWidth,
     /// How a colour distance becomes a weight
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,
@@ -216,6 +226,20 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
     pub ucm: Option<PathBuf>,
+    /// Picture: the first three coordinates of the embedding as colours (.png); needs a single input
+    ///
+    /// A hierarchical cut has no embedding of all parts, so one of three columns is made for the picture.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub embedding_picture: Option<PathBuf>,
+    /// The tree of the cut, for `recut` (.json .npz); hierarchical, single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub tree: Option<PathBuf>,
+    /// The evidence for the number of parts that `-k auto` chose, as a plot (.svg); single input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[serde(skip)]
+    pub evidence: Option<PathBuf>,
     /// Take the parameters of an earlier run from its JSON report; options given here win
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]
@@ -243,5 +267,6 @@ Examples:
   ccbcut segment photo.jpg -k 8 --json > run.json       the report
   ccbcut segment other.jpg --params run.json -k 12      the same settings, another number of parts
   cat photo.png | ccbcut segment - -o labels.png        from a pipe
+  ccbcut segment photo.jpg --features dino.npy -k 6     features of any kind, on a coarse grid or not
 
 Files are written under a temporary name and renamed, and never overwrite others without --force.";

@@ -1,58 +1,103 @@
 //! `ccbcut cluster`: cut a graph into parts.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
-use ccbcut::{Control, Graph, Labels, cost::Costs, memory::of_graph, report::Stage};
-use ccbcut_io::encode_labels_vector;
+use ccbcut::{
+    Control, Labels, Partitioner,
+    choose::Choice,
+    cost::Costs,
+    memory::of_graph,
+    partition::{Dendrogram, Tree},
+    report::Stage,
+};
+use ccbcut_io::encode_named_labels;
 
 use crate::{
-    args::ClusterArgs,
+    args::{ClusterArgs, Method, Segments},
+    evidence,
     exit::ExitStatus,
     files, library, memory,
     output::{Output, Progress},
-    read,
+    read::{self, GraphInput},
     report::{GraphFacts, OutputFile},
     summary,
     watch::Watch,
 };
 
-use super::{Outcome, status_of_run, use_threads};
+use super::{Outcome, label_lines, no_choice, no_tree, status_of_run, tree_bytes, use_threads};
 
 /// Reads a graph, cuts it, and writes one label per vertex.
 pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     if let Some(path) = &args.output {
         files::check_free(path, args.run.force)?;
         // A name that says no format is refused before the work, not after it.
-        encode_labels_vector(path, &Labels::single(0))?;
+        encode_named_labels(path, &Labels::single(0), None)?;
+    }
+    if let Some(path) = &args.evidence {
+        files::check_drawing(path)?;
+        files::check_free(path, args.run.force)?;
+        if args.partition.segments != Segments::Auto {
+            return Err(no_choice());
+        }
+    }
+    if let Some(path) = &args.tree {
+        files::check_tree_file(path)?;
+        files::check_free(path, args.run.force)?;
+        if args.partition.method == Method::Multiway {
+            return Err(no_tree());
+        }
     }
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;
     let progress = output.progress(&args.graph.display().to_string());
     progress.step("reading");
-    let graph = read::graph(&args.graph)?;
-    let prediction = of_graph(&graph, args.partition.columns.unwrap_or(1));
+    let input = read::graph(&args.graph, &args.input)?;
+    if input.has_unused_weights {
+        let name = args.graph.display();
+        output.status(&format!(
+            "`{name}` has vertex weights; --vertex-weights {name} would measure parts by them"
+        ));
+    }
+    let prediction = of_graph(&input.graph, args.partition.columns.unwrap_or(1));
     if args.memory.dry_run {
         drop(progress);
         memory::dry_run("cluster", &args.graph, &prediction, &args.memory, args.run.json, output)?;
         return Ok(ExitStatus::Success);
     }
     memory::check(&prediction, &args.memory)?;
+    let context = || format!("cutting `{}`", args.graph.display());
+    let chosen = choose(&input, args, &watch, &progress).with_context(context)?;
+    let (args, k_choice) = match chosen {
+        Some((ref chosen, ref choice)) => (chosen, Some(choice.clone())),
+        None => (args, None),
+    };
     progress.step("cutting");
-    let (labels, outcome) = cut(&graph, args, &watch, &progress)
-        .with_context(|| format!("cutting `{}`", args.graph.display()))?;
+    let Cut { labels, tree, mut outcome } = cut(&input, args, &watch, &progress).with_context(context)?;
+    outcome.k_choice = k_choice;
     drop(progress);
     if watch.is_interrupted() {
         return Err(ccbcut::Error::Interrupted.into());
     }
-    let mut outputs = Vec::new();
-    match &args.output {
-        Some(path) => {
-            files::write_all(&[(path.clone(), encode_labels_vector(path, &labels)?)], args.run.force)?;
-            outputs.push(OutputFile { kind: "labels", path: path.clone() });
-        }
-        None if args.run.json => {}
-        None => output.data(&lines(&labels))?,
+    let (mut contents, mut outputs) = (Vec::new(), Vec::new());
+    let mut add = |kind, path: &Path, bytes| {
+        contents.push((path.to_owned(), bytes));
+        outputs.push(OutputFile { kind, path: path.to_owned() });
+    };
+    let names = input.names.as_deref();
+    if let Some(path) = &args.output {
+        add("labels", path, encode_named_labels(path, &labels, names)?);
+    }
+    if let (Some(path), Some(choice)) = (&args.evidence, &outcome.k_choice) {
+        add("evidence", path, evidence::draw(choice)?.into_bytes());
+    }
+    if let (Some(path), Some(tree)) = (&args.tree, &tree) {
+        let kept = Dendrogram::of(tree)?;
+        add("tree", path, tree_bytes(path, &kept, None, names, &args.embedding, input.balance.as_ref())?);
+    }
+    files::write_all(&contents, args.run.force)?;
+    if args.output.is_none() && !args.run.json {
+        output.data(&label_lines(&labels, names)?)?;
     }
     let report = outcome.report("cluster", &args.graph, args, labels.sizes(), outputs, &prediction)?;
     if args.run.json {
@@ -64,14 +109,49 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     Ok(status_of_run(&report, args.run.strict))
 }
 
+/// What the library made of a graph.
+struct Cut {
+    labels: Labels,
+    tree: Option<Tree>,
+    outcome: Outcome,
+}
+
+/// With `-k auto`: the options with the number of parts that was chosen, and why.
+fn choose(
+    input: &GraphInput,
+    args: &ClusterArgs,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Option<(ClusterArgs, Choice)>> {
+    if args.partition.segments != Segments::Auto {
+        return Ok(None);
+    }
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    let choice = partitioner(input, args).choose(&input.graph, args.partition.k_max, &mut control)?;
+    let mut chosen = args.clone();
+    chosen.partition.segments = Segments::Count(choice.k);
+    Ok(Some((chosen.resolved(), choice)))
+}
+
+/// The partitioner that the options and the vertex weights ask for.
+fn partitioner(input: &GraphInput, args: &ClusterArgs) -> Partitioner {
+    let partitioner = library::partitioner(&args.partition, &args.embedding);
+    match &input.balance {
+        Some(balance) => partitioner.balance(balance.clone()),
+        None => partitioner,
+    }
+}
+
 /// The one call into the library: the graph, cut as `args` asks, while `watch` allows.
-fn cut(graph: &Graph, args: &ClusterArgs, watch: &Watch, progress: &Progress) -> Result<(Labels, Outcome)> {
+fn cut(input: &GraphInput, args: &ClusterArgs, watch: &Watch, progress: &Progress) -> Result<Cut> {
+    let graph = &input.graph;
     let stop = || watch.flow().is_break();
     let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
     let mut control = Control::new().observer(&mut observe).stop(&stop);
     let start = Instant::now();
-    let partitioner = library::partitioner(&args.partition, &args.embedding);
-    let cut = partitioner.partition_with(graph, &mut control)?;
+    let cut = partitioner(input, args).partition_with(graph, &mut control)?;
     let solved = Stage { name: "cut", ms: start.elapsed().as_secs_f64() * 1e3 };
     let outcome = Outcome {
         graph: GraphFacts {
@@ -85,21 +165,8 @@ fn cut(graph: &Graph, args: &ClusterArgs, watch: &Watch, progress: &Progress) ->
         stop_reason: library::stop_reason(&cut.runs, cut.is_complete),
         converged: cut.is_complete && cut.n_unconverged() == 0,
         costs: Some(Costs::of(graph, &cut.labels, args.embedding.tau)?),
+        ccb: library::custom_ccb(graph, &cut.labels, input.balance.as_ref(), args.embedding.tau)?,
+        k_choice: None,
     };
-    Ok((cut.labels, outcome))
-}
-
-fn lines(labels: &Labels) -> Vec<u8> {
-    labels.as_slice().iter().flat_map(|label| format!("{label}\n").into_bytes()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_are_one_per_line() {
-        let labels = Labels::from_raw(&[4, 4, 2]);
-        assert_eq!(lines(&labels), b"0\n0\n1\n");
-    }
+    Ok(Cut { labels: cut.labels, tree: cut.tree, outcome })
 }

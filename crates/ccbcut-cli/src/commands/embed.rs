@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
-use ccbcut::{Embedding, Graph, Start, StopReason, cluster::Run, memory::of_graph, report::Stage};
+use ccbcut::{Embedding, Start, StopReason, cluster::Run, memory::of_graph, report::Stage};
 use ccbcut_io::{Overwrite, write_npy};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     exit::{ExitStatus, Hinted},
     files, library, memory,
     output::{Output, Progress},
-    read,
+    read::{self, GraphInput},
     report::{GraphFacts, OutputFile},
     summary,
     watch::Watch,
@@ -29,8 +29,8 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     let watch = Watch::start(args.embedding.time_limit)?;
     let progress = output.progress(&args.graph.display().to_string());
     progress.step("reading");
-    let graph = read::graph(&args.graph)?;
-    let prediction = of_graph(&graph, args.components);
+    let input = read::graph(&args.graph, &args.input)?;
+    let prediction = of_graph(&input.graph, args.components);
     if args.memory.dry_run {
         drop(progress);
         memory::dry_run("embed", &args.graph, &prediction, &args.memory, args.run.json, output)?;
@@ -38,7 +38,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
     }
     memory::check(&prediction, &args.memory)?;
     progress.step("embedding");
-    let (rows, outcome) = embed(&graph, args, &watch, &progress)
+    let (rows, outcome) = embed(&input, args, &watch, &progress)
         .with_context(|| format!("embedding `{}`", args.graph.display()))?;
     drop(progress);
     if watch.is_interrupted() {
@@ -56,9 +56,19 @@ pub fn run(args: &EmbedArgs, output: &Output) -> Result<ExitStatus> {
 }
 
 /// The one call into the library: Y of the graph, row by row, while `watch` allows.
-fn embed(graph: &Graph, args: &EmbedArgs, watch: &Watch, progress: &Progress) -> Result<(Vec<f64>, Outcome)> {
+fn embed(
+    input: &GraphInput,
+    args: &EmbedArgs,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<(Vec<f64>, Outcome)> {
+    let graph = &input.graph;
     let start = Instant::now();
     let irrq = library::irrq(&args.embedding).n_components(args.components).start(first_weights(args)?);
+    let irrq = match &input.balance {
+        Some(balance) => irrq.balance(balance.clone()),
+        None => irrq,
+    };
     let fit = irrq.fit_with(graph, &mut |sweep| {
         library::show(progress, ccbcut::Progress::Sweep(sweep));
         watch.flow()
@@ -78,6 +88,8 @@ fn embed(graph: &Graph, args: &EmbedArgs, watch: &Watch, progress: &Progress) ->
         stop_reason: reason.name().to_owned(),
         converged: !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted),
         costs: None,
+        ccb: None,
+        k_choice: None,
     };
     Ok((fit.embedding.as_slice().to_vec(), outcome))
 }

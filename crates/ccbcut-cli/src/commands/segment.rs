@@ -1,14 +1,17 @@
 //! `ccbcut segment`: cut images into segments.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
-    Control, Image, LabelMap, Ucm,
-    affinity::Neighborhood,
+    Control, Embedding, Image, LabelMap, Ucm,
+    choose::Choice,
     image::contours::Contours,
-    memory::{ImageRun, Prediction, of_image},
-    partition::Tree,
+    memory::{Prediction, of_image},
+    partition::{Dendrogram, Tree},
     report::Stage,
 };
 use ccbcut_io::{
@@ -18,7 +21,8 @@ use ccbcut_io::{
 use rayon::prelude::*;
 
 use crate::{
-    args::{Affinity, ImageGraphArgs, Method, SegmentArgs},
+    args::{Affinity, ImageGraphArgs, Method, SegmentArgs, Segments},
+    evidence,
     exit::{ExitStatus, Hinted},
     files::{self, File, Job, Picture},
     library, memory,
@@ -29,24 +33,31 @@ use crate::{
     watch::Watch,
 };
 
-use super::{Outcome, status_of_run, use_threads};
+use super::{Outcome, segment_features::Features, status_of_run, use_threads};
 
 /// Cuts every input; in a batch, a bad file is reported and the rest done.
 pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     let smaller = match args.partition.method {
-        Method::Hierarchical => args.partition.segments,
+        Method::Hierarchical if args.partition.segments == Segments::Auto => args.partition.k_max,
+        Method::Hierarchical => args.partition.segments.count(),
         Method::Multiway => 0,
     };
     if args.partition.method == Method::Multiway && args.output.ucm.is_some() {
         let message = "--ucm writes the hierarchy of a cut, and a multiway cut has none";
         return Err(Hinted::error(message.to_owned(), "use --method hierarchical"));
     }
+    if args.partition.segments != Segments::Auto && args.output.evidence.is_some() {
+        return Err(super::no_choice());
+    }
+    if args.partition.method == Method::Multiway && args.output.tree.is_some() {
+        return Err(super::no_tree());
+    }
     if args.graph.contours.is_some() && !args.graph.mix().has(Affinity::Mpb) {
         let message = format!("--contours are given, but the affinity is {}", args.graph.mix());
         return Err(Hinted::error(message, "use --affinity mpb, or a formula with mpb in it"));
     }
     let of_single = [(args.graph.mask.is_some(), "--mask"), (args.graph.contours.is_some(), "--contours")];
-    let jobs = files::plan(&args.images, &of_single, &args.output, smaller)?;
+    let jobs = files::plan(&inputs(args)?, &of_single, &args.output, smaller)?;
     use_threads(args.embedding.threads)?;
     let mut watch = Watch::start(args.embedding.time_limit)?;
     let (mut n_failed, mut below) = (0, false);
@@ -75,22 +86,40 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     Ok(if below { ExitStatus::Below } else { ExitStatus::Success })
 }
 
+/// The files that are cut: the images, or a feature map alone.
+fn inputs(args: &SegmentArgs) -> Result<Vec<PathBuf>> {
+    match (&args.features.features, args.images.as_slice()) {
+        (Some(path), []) => Ok(vec![path.clone()]),
+        (Some(_), [_, _, ..]) => {
+            bail!("--features needs a single input, but {} were given", args.images.len())
+        }
+        _ => Ok(args.images.clone()),
+    }
+}
+
 fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) -> Result<ExitStatus> {
     let name = job.input.display();
     let progress = output.progress(&name.to_string());
     progress.step("reading");
     let start = Instant::now();
-    let input = Input::new(&job.input, &args.graph).with_context(|| format!("reading image `{name}`"))?;
+    let input = Input::new(&job.input, args)?;
     let read = Stage { name: "read", ms: start.elapsed().as_secs_f64() * 1e3 };
     output.detail(&format!("{name}: {} × {} pixels", input.image.width(), input.image.height()));
-    let prediction = predict(&input.image, args).with_context(|| format!("cutting `{name}`"))?;
+    let prediction = predict(&input, args).with_context(|| format!("cutting `{name}`"))?;
     if args.memory.dry_run {
         drop(progress);
         memory::dry_run("segment", &job.input, &prediction, &args.memory, args.output.json, output)?;
         return Ok(ExitStatus::Success);
     }
     memory::check(&prediction, &args.memory).with_context(|| format!("cutting `{name}`"))?;
-    let segmented = cut_image(&input, args, watch, &progress).with_context(|| format!("cutting `{name}`"))?;
+    let context = || format!("cutting `{name}`");
+    let chosen = choose(&input, args, watch, &progress).with_context(context)?;
+    let (args, k_choice) = match chosen {
+        Some((ref chosen, ref choice)) => (chosen, Some(choice.clone())),
+        None => (args, None),
+    };
+    let mut segmented = cut_image(&input, args, watch, &progress).with_context(context)?;
+    segmented.outcome.k_choice = k_choice;
     progress.step("writing");
     let start = Instant::now();
     let (contents, outputs) = contents(job, args, &input, &segmented)?;
@@ -101,8 +130,13 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
     let Segmented { labels, mut outcome, .. } = segmented;
     outcome.stages.insert(0, read);
     outcome.stages.push(write);
-    let report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
-    if let Some(levels) = report.graph.levels.filter(|&levels| levels < args.graph.levels) {
+    let mut report = outcome.report("segment", &job.input, args, labels.sizes(), outputs, &prediction)?;
+    if let Some(features) = &input.features {
+        report.features = Some(features.facts(&input.image, input.mask.as_deref())?);
+    }
+    let is_decimated = input.features.as_ref().is_none_or(Features::is_local);
+    let levels = report.graph.levels.filter(|&levels| is_decimated && levels < args.graph.levels);
+    if let Some(levels) = levels {
         let asked = args.graph.levels;
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
     }
@@ -119,20 +153,61 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
 }
 
 /// An image as it was read: pixels for the library and for pictures.
-struct Input {
-    image: Image,
+pub(super) struct Input {
+    pub(super) image: Image,
     /// Which pixels to cut, row by row; all where there is none.
-    mask: Option<Vec<bool>>,
+    pub(super) mask: Option<Vec<bool>>,
     /// The contours that were given.
-    contours: Option<Contours>,
+    pub(super) contours: Option<Contours>,
     /// 8-bit RGB for pictures, row by row.
-    rgb: Vec<u8>,
+    pub(super) rgb: Vec<u8>,
+    /// What is cut instead of the colours.
+    features: Option<Features>,
 }
 
 impl Input {
-    fn new(path: &Path, args: &ImageGraphArgs) -> Result<Self> {
+    fn new(path: &Path, args: &SegmentArgs) -> Result<Self> {
+        let Some(features) = &args.features.features else {
+            return Self::of_image(path, &args.graph, true)
+                .with_context(|| format!("reading image `{}`", path.display()));
+        };
+        if args.images.is_empty() {
+            let features = Features::read(features, args, None)?;
+            let image = features.picture()?;
+            let input = Self::with_mask(path, &args.graph, image, None)?;
+            return Ok(Self { features: Some(features), ..input });
+        }
+        let input = Self::of_image(path, &args.graph, false)
+            .with_context(|| format!("reading image `{}`", path.display()))?;
+        let features = Features::read(features, args, Some(&input.image))?;
+        Ok(Self { features: Some(features), ..input })
+    }
+
+    /// An image, whose channels must be colours where these are what is cut.
+    pub(super) fn of_image(path: &Path, args: &ImageGraphArgs, are_cut: bool) -> Result<Self> {
         let limits = Limits { max_pixels: args.max_pixels as u64 };
-        let Decoded { image, mut mask, .. } = read::image(path, limits)?;
+        let hint = "bands that are no colours are cut as a feature map: leave IMAGE out and give the file with --features";
+        let Decoded { image, mask, .. } =
+            read::image(path, limits).map_err(|error| match error.downcast_ref::<ccbcut_io::Error>() {
+                Some(ccbcut_io::Error::Bands { .. }) => Hinted::error(error.to_string(), hint),
+                _ => error,
+            })?;
+        let bands = image.channels();
+        if are_cut && bands != 1 && bands != 3 {
+            let message =
+                format!("`{}` has {bands} bands, but an image has 1 (gray) or 3 (colour)", path.display());
+            return Err(Hinted::error(message, hint));
+        }
+        Self::with_mask(path, args, image, mask)
+    }
+
+    fn with_mask(
+        path: &Path,
+        args: &ImageGraphArgs,
+        image: Image,
+        mut mask: Option<Vec<bool>>,
+    ) -> Result<Self> {
+        let limits = Limits { max_pixels: args.max_pixels as u64 };
         if let Some(mask_path) = &args.mask {
             let other = read_mask(mask_path, limits)?;
             let (got, expected) = ((other.height, other.width), (image.height(), image.width()));
@@ -153,7 +228,7 @@ impl Input {
         }
         let contours = args.contours.as_deref().map(|path| read_contours(path, limits)).transpose()?;
         let rgb = paint::rgb_of(&image);
-        Ok(Self { image, mask, contours, rgb })
+        Ok(Self { image, mask, contours, rgb, features: None })
     }
 }
 
@@ -165,9 +240,38 @@ struct Segmented {
     smaller: Vec<(usize, LabelMap)>,
     /// With `--ucm`: the hierarchy as a contour map.
     ucm: Option<Ucm>,
+    /// With `--embedding-picture`: a row of coordinates per pixel.
+    coordinates: Option<Embedding>,
+    /// With `--tree`: the hierarchy itself.
+    tree: Option<Dendrogram>,
     /// Each part's term of the cost as a share of the sum, by label.
     cost_shares: Vec<f64>,
     outcome: Outcome,
+}
+
+/// With `-k auto`: the options with the number of segments that was chosen, and why.
+fn choose(
+    input: &Input,
+    args: &SegmentArgs,
+    watch: &Watch,
+    progress: &Progress,
+) -> Result<Option<(SegmentArgs, Choice)>> {
+    if args.partition.segments != Segments::Auto {
+        return Ok(None);
+    }
+    let stop = || watch.flow().is_break();
+    let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
+    let mut control = Control::new().observer(&mut observe).stop(&stop);
+    if input.features.is_some() {
+        let message = "-k auto looks at colours and contours, not at --features".to_owned();
+        return Err(Hinted::error(message, "give the number of parts"));
+    }
+    let contours = input.contours.as_ref();
+    let segmenter = library::segmenter(&args.partition, &args.embedding, &args.graph, false, contours);
+    let choice = segmenter.choose(&input.image, input.mask.as_deref(), args.partition.k_max, &mut control)?;
+    let mut chosen = args.clone();
+    chosen.partition.segments = Segments::Count(choice.k);
+    Ok(Some((chosen.resolved(), choice)))
 }
 
 /// The one call into the library: the image, cut as `args` asks, while `watch` allows.
@@ -182,7 +286,12 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         args.output.connected,
         input.contours.as_ref(),
     );
-    let cut = segmenter.segment_with(&input.image, input.mask.as_deref(), &mut control)?;
+    let segmenter = segmenter.coordinates(if args.output.embedding_picture.is_some() { 3 } else { 0 });
+    let (image, mask) = (&input.image, input.mask.as_deref());
+    let cut = match &input.features {
+        Some(features) => features.cut(segmenter, args, image, mask, &mut control)?,
+        None => segmenter.segment_with(image, mask, &mut control)?,
+    };
     let mut smaller = Vec::new();
     if args.output.all_k {
         let leaves = cut.tree().map_or(0, Tree::n_leaves);
@@ -192,6 +301,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         }
     }
     let ucm = if args.output.ucm.is_some() { cut.ucm() } else { None };
+    let tree = if args.output.tree.is_some() { cut.dendrogram() } else { None };
     let report = &cut.report;
     let total: f64 = report.part_costs.iter().sum();
     let share = |cost: &f64| if total > 0.0 { cost / total } else { 0.0 };
@@ -202,32 +312,35 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         stop_reason: library::stop_reason(&report.runs, report.is_complete),
         converged: report.is_converged(),
         costs: Some(report.costs),
+        ccb: None,
+        k_choice: None,
     };
     let cost_shares = report.part_costs.iter().map(share).collect();
-    Ok(Segmented { labels: cut.labels, smaller, ucm, cost_shares, outcome })
+    Ok(Segmented {
+        labels: cut.labels,
+        smaller,
+        ucm,
+        tree,
+        coordinates: cut.coordinates,
+        cost_shares,
+        outcome,
+    })
 }
 
 /// What the run will need.
-fn predict(image: &Image, args: &SegmentArgs) -> Result<Prediction> {
-    let (height, width) = (image.height(), image.width());
-    let offsets = Neighborhood::new(args.graph.radius).offsets(height, width)?.len();
-    Ok(of_image(&ImageRun {
-        height,
-        width,
-        channels: image.channels(),
-        affinities: args.graph.mix().factors().len(),
-        detects_contours: args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none(),
-        offsets,
-        levels: args.graph.levels,
-        segments: args.partition.segments,
-        columns: args.partition.columns.unwrap_or(1),
-    }))
+fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
+    let image = &input.image;
+    if let Some(features) = &input.features {
+        return features.predict(args, image);
+    }
+    let columns = args.partition.columns.unwrap_or(1);
+    Ok(of_image(&library::image_run(image, &args.graph, args.partition.segments.count(), columns)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.
 fn contents<'a>(
     job: &'a Job,
-    args: &SegmentArgs,
+    args: &'a SegmentArgs,
     input: &'a Input,
     segmented: &'a Segmented,
 ) -> Result<(Vec<File>, Vec<OutputFile>)> {
@@ -281,6 +394,21 @@ fn contents<'a>(
     }
     if let (Some(path), Some(ucm)) = (&args.output.ucm, &segmented.ucm) {
         add("ucm", path, Box::new(|path| Ok(encode_ucm(path, ucm)?)));
+    }
+    if let (Some(path), Some(rows)) = (&args.output.embedding_picture, &segmented.coordinates) {
+        let make = |_: &Path| {
+            let rgb = paint::coordinates(rows.as_slice(), rows.n_components(), input.mask.as_deref());
+            paint::encode_png(labels.width(), labels.height(), &rgb)
+        };
+        add("embedding_picture", path, Box::new(make));
+    }
+    if let (Some(path), Some(choice)) = (&args.output.evidence, &segmented.outcome.k_choice) {
+        add("evidence", path, Box::new(|_| Ok(evidence::draw(choice)?.into_bytes())));
+    }
+    if let (Some(path), Some(tree)) = (&args.output.tree, &segmented.tree) {
+        let shape = Some((labels.height(), labels.width()));
+        let make = move |path: &Path| super::tree_bytes(path, tree, shape, None, &args.embedding, None);
+        add("tree", path, Box::new(make));
     }
     let make = |(make, output): (&Make<'_>, &OutputFile)| Ok((output.path.clone(), make(&output.path)?));
     let files = makers.par_iter().zip(&outputs).map(make).collect::<Result<Vec<File>>>()?;
@@ -339,10 +467,19 @@ mod tests {
             stop_reason: "converged".into(),
             converged: true,
             costs: None,
+            ccb: None,
+            k_choice: None,
         };
         let labels = LabelMap::new(2, 2, &[0, 1, 0, LabelMap::VOID]).unwrap();
-        let segmented =
-            Segmented { labels, smaller: Vec::new(), ucm: None, cost_shares: vec![0.75, 0.25], outcome };
+        let segmented = Segmented {
+            labels,
+            smaller: Vec::new(),
+            ucm: None,
+            coordinates: None,
+            tree: None,
+            cost_shares: vec![0.75, 0.25],
+            outcome,
+        };
         let rows = region_rows(&image, &segmented);
         assert_eq!((rows[0].area, rows[0].mean_red, rows[0].cost_share), (2, 0.75, 0.75));
         assert_eq!((rows[0].min_row, rows[0].max_row, rows[0].min_col, rows[0].max_col), (0, 1, 0, 0));

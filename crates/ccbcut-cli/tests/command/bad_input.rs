@@ -161,7 +161,11 @@ fn stored_archive(weights: &[f64]) -> Vec<u8> {
 fn matrices_must_be_symmetric() {
     let desk = Desk::new();
     desk.write("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n2 1 1\n1 2 2\n3 2 1\n2 3 1\n");
-    let words = ["`g.mtx`", "entry (0, 1) is 2, entry (1, 0) is 1", "hint: undirected graphs need W = W'"];
+    let words = [
+        "`g.mtx`",
+        "entry (0, 1) is 2, entry (1, 0) is 1",
+        "hint: the graph is directed, cuts are not: join",
+    ];
     for line in ["cluster g.mtx -k 2", "embed g.mtx -o y.npy", "cost g.mtx parts.csv"] {
         refused(&desk, line, &words);
     }

@@ -80,6 +80,9 @@ fn cuts_follow_contours_that_are_found_or_given() {
     let given = desk.labels("given.npy");
     assert_eq!(side(&given, 18, 5), side(&given, 18, 27));
     assert_ne!(side(&given, 18, 5), side(&given, 18, 40));
+    desk.run("segment a.png -k 2 --affinity pmi --levels 0 -o pmi.npy").succeeded();
+    let pmi = desk.labels("pmi.npy");
+    assert_ne!(side(&pmi, 18, 5), side(&pmi, 18, 40));
     // Both at once: three parts have both edges.
     let both = "segment a.png -k 3 --affinity lab+mpb --contours line.npy --sigma 15 --tau 2 --levels 0 -o both.npy --json";
     let report = desk.run(both).succeeded().report();
@@ -101,8 +104,10 @@ fn contours_and_formulas_that_do_not_fit_are_refused() {
         ("segment a.png --contours none.png", "none.png"),
         ("segment a.png b.png --contours small.png", "--contours needs a single input"),
         ("segment a.png --affinity lab --contours small.png", "the affinity is lab"),
-        ("segment a.png --affinity labs", "lab, mpb"),
+        ("segment a.png --affinity labs", "lab, mpb, pmi"),
         ("segment a.png --affinity lab+lab", "twice"),
+        ("segment a.png --affinity pmi --pmi-bandwidth 0", "bandwidth is 0"),
+        ("segment a.png --affinity pmi --pmi-bandwidth wide", "learned"),
         ("segment a.png --affinity mpb --contour-sigma 0", "contour-sigma is 0"),
     ] {
         refused(&desk, line, &[says]);

@@ -6,10 +6,14 @@
 //! - `pictures`: which images are read, and what their pixels become.
 //! - `contours`: contours found, written, given, and cut along.
 //! - `segment`: what `segment` writes, and that it says the same every time.
+//! - `features`: what `--features` reads, cuts and says, and the picture of an embedding.
 //! - `figures`: what `figures` draws, and that it appears together or not at all.
 //! - `bench_ucm`: the scores of hierarchies and label maps of others.
 //! - `report`: the JSON report, and parameters taken from it.
+//! - `solvers`: `--solver`, `--refine` and `compare`.
 //! - `graphs`: `cluster`, `embed` and `cost`, one after the other.
+//! - `any_graph`: names, METIS, points, directed graphs, vertex weights.
+//! - `trees`: `recut`, `-k auto` and `sweep`.
 //! - `bench`: `bench bsds` on a small data set, and `evaluate`.
 //! - `memory`: what a run is thought to need, what it takes, and what it may.
 //! - `licences`: every dependency is one that `deny.toml` allows.
@@ -18,12 +22,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
+mod any_graph;
 mod bad_input;
 mod bench;
 mod bench_ucm;
 mod contours;
 #[cfg(unix)]
 mod disk_full;
+mod features;
 mod figures;
 mod graphs;
 mod licences;
@@ -31,5 +37,7 @@ mod memory;
 mod pictures;
 mod report;
 mod segment;
+mod solvers;
 mod support;
+mod trees;
 mod usage;

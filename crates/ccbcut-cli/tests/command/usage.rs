@@ -7,7 +7,8 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 7] = ["segment", "cluster", "embed", "cost", "figures", "demo", "generate"];
+const VERBS: [&str; 10] =
+    ["segment", "cluster", "embed", "recut", "sweep", "cost", "compare", "figures", "demo", "generate"];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -24,15 +25,19 @@ fn short_help_fits_a_screen() {
 
 #[test]
 fn long_help_explains_with_examples() {
-    for verb in ["segment", "contours", "cluster", "embed", "cost", "evaluate", "figures", "generate"] {
+    for verb in [
+        "segment", "contours", "cluster", "embed", "recut", "sweep", "cost", "compare", "evaluate",
+        "figures", "generate",
+    ] {
         let help = ccbcut(&[verb, "--help"]);
         assert!(help.stdout.contains("Examples:\n  ccbcut "), "{verb}");
     }
     let segment = ccbcut(&["segment", "--help"]).stdout;
-    let options = "segments tau balance affinity contours contour-weight contour-sigma kernel method variant rounding columns levels radius sigma beta kappa \
+    let options = "segments tau balance affinity contours contour-weight contour-sigma pmi-pairs pmi-bandwidth kernel method variant rounding columns levels radius sigma beta kappa \
         kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
-        no-progress color";
+        no-progress color features feature-metric cosine-weight cosine-threshold bandwidth neighbors grid layout \
+        feature-name embedding-picture k-max tree evidence";
     for option in options.split_whitespace() {
         assert!(segment.contains(&format!("--{option}")), "{option}");
     }

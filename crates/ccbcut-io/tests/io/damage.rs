@@ -4,8 +4,9 @@ use std::{
 };
 
 use ccbcut_io::{
-    Limits, decode_graph, decode_ground_truth, decode_image, decode_label_maps, decode_labels_vector,
-    decode_npy, decode_npz, decode_ucm, read_graph, read_image, read_label_maps,
+    FeatureOptions, Limits, decode_features, decode_graph, decode_ground_truth, decode_image,
+    decode_label_maps, decode_labels_vector, decode_npy, decode_npz, decode_ucm, read_graph, read_image,
+    read_label_maps,
 };
 
 use crate::fixture;
@@ -31,6 +32,7 @@ fn read_by_all(path: &Path, bytes: &[u8]) {
     let _ = decode_npz(path, bytes);
     let _ = decode_ucm(path, bytes, LIMITS);
     let _ = decode_ground_truth(path, bytes, LIMITS);
+    let _ = decode_features(path, bytes, &FeatureOptions { limits: LIMITS, ..FeatureOptions::default() });
 }
 
 #[test]
@@ -85,6 +87,27 @@ fn graphs_and_labels_cut_short_are_errors_or_whole() {
             }
             if let Ok(cut) = decode_graph(&original, &good[..length]) {
                 assert_eq!(Some(cut.to_csr()), graph, "{}: {length} of {}", original.display(), good.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_feature_map_cut_short_is_an_error_or_whole() {
+    let names = [
+        "features_f2.npy",
+        "features_one.npz",
+        "features_bf16.safetensors",
+        "bands_contig.tif",
+        "bands_separate.tif",
+    ];
+    for name in names {
+        let good = fs::read(fixture(name)).unwrap();
+        let decode = |bytes: &[u8]| decode_features(Path::new(name), bytes, &FeatureOptions::default());
+        let whole = decode(&good).unwrap();
+        for length in 0..good.len() {
+            if let Ok(map) = decode(&good[..length]) {
+                assert_eq!(map, whole, "{name}: {length} of {}", good.len());
             }
         }
     }

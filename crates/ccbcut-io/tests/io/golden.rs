@@ -1,6 +1,6 @@
 use ccbcut_io::{
-    CocoCounts, Limits, Rle, Values, encode_coco, read_graph, read_image, read_label_map, read_label_maps,
-    read_mask, read_npy,
+    CocoCounts, FeatureOptions, Layout, Limits, Rle, Values, encode_coco, read_features, read_graph,
+    read_image, read_label_map, read_label_maps, read_mask, read_npy,
 };
 
 use crate::fixture;
@@ -138,4 +138,42 @@ fn coco_masks_are_those_of_pycocotools() {
     }
     let map = read_label_map(&fixture("labels_8.png"), Limits::default()).unwrap();
     assert!(encode_coco(&[("a.png", &map)], CocoCounts::Compressed).contains("\"counts\":\"02"));
+}
+
+#[test]
+fn feature_maps_of_every_kind() {
+    let quarters: Vec<f32> = (0..30).map(|v| v as f32 / 4.0).collect();
+    let whole: Vec<f32> = (0..30).map(|v| v as f32).collect();
+    let plain = FeatureOptions::default();
+    let first = FeatureOptions { layout: Layout::ChannelsFirst, ..plain.clone() };
+    let named = |name: &str| FeatureOptions { name: Some(name.into()), ..plain.clone() };
+    let tokens = FeatureOptions { grid: Some((2, 3)), ..named("tokens") };
+    for (file, options, expected, value_type) in [
+        ("features_f2.npy", &plain, &quarters, "float32"),
+        ("features_f4.npy", &plain, &quarters, "float32"),
+        ("features_f8.npy", &plain, &quarters, "float64"),
+        ("features_fortran.npy", &plain, &quarters, "float32"),
+        ("features_u2.npy", &plain, &whole, "uint16"),
+        ("features_chw.npy", &first, &quarters, "float32"),
+        ("features_one.npz", &plain, &quarters, "float64"),
+        ("features_two.npz", &tokens, &quarters, "float32"),
+        ("features.safetensors", &named("tf2"), &quarters, "F16"),
+        ("features.safetensors", &named("tf4"), &quarters, "F32"),
+        ("features.safetensors", &named("tf8"), &quarters, "F64"),
+        ("features_bf16.safetensors", &plain, &quarters, "BF16"),
+        ("bands_contig.tif", &plain, &whole, "uint16"),
+        ("bands_separate.tif", &plain, &whole, "uint16"),
+        ("bands_f4.tif", &plain, &quarters, "float32"),
+    ] {
+        let map = read_features(&fixture(file), options).unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert_eq!((map.map.height(), map.map.width(), map.map.channels()), (2, 3, 5), "{file}");
+        assert_eq!((map.map.data(), map.value_type.as_str()), (&expected[..], value_type), "{file}");
+    }
+    let photo = read_features(&fixture("photo.png"), &plain).unwrap();
+    assert_eq!((photo.map.channels(), photo.map.data()), (3, &ramp()[..]));
+    let several = read_features(&fixture("features.safetensors"), &plain).unwrap_err().to_string();
+    assert!(several.contains("`tf2`, `tf4`, `tf8`"), "{several}");
+    // As an image, bands are refused by their number.
+    let bands = read_image(&fixture("bands_contig.tif"), Limits::default()).unwrap_err();
+    assert!(bands.to_string().contains("5 bands"), "{bands}");
 }

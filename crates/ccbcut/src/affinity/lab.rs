@@ -17,7 +17,7 @@ use super::{Affinity, Neighborhood, check_mask, exp::exp_of_negative};
 const RELEASED_FLOOR: f32 = 1e-4;
 
 /// Steps of five pixels in four directions: the pairs that an adaptive kernel is measured on.
-const STEPS: [(usize, isize); 4] = [(0, 5), (3, 4), (4, -3), (5, 0)];
+pub(super) const STEPS: [(usize, isize); 4] = [(0, 5), (3, 4), (4, -3), (5, 0)];
 
 /// The narrowest adaptive kernel, in L*a*b* units.
 const LEAST_SIGMA: f64 = 1.0;

@@ -5,11 +5,15 @@
 
 mod contour;
 mod exp;
+mod features;
 mod lab;
+pub mod pmi;
 mod product;
 
 pub use contour::{ContourAffinity, ContourWeight};
+pub use features::{Bandwidth, FeatureAffinity, FeatureKernel, FeatureNeighbors};
 pub use lab::{LabAffinity, LabKernel};
+pub use pmi::{PmiAffinity, PmiBandwidth, PmiEvaluation, PmiOrdering};
 pub use product::ProductAffinity;
 
 use crate::{

@@ -16,11 +16,13 @@
 //! volume. **Self-loops** count in volumes and never in cuts.
 
 mod balanced;
+mod criterion;
 
 pub use balanced::{
     balanced_cut, buhler_hein_balance, buhler_hein_normalized, buhler_hein_ratio, ccb_cut, ccn, ccr,
     conservative_balance,
 };
+pub use criterion::Criterion;
 
 use std::borrow::Cow;
 

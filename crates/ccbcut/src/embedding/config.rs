@@ -101,6 +101,13 @@ impl Irrq {
         }
     }
 
+    /// Another τ in (0, 2].
+    #[must_use]
+    pub fn tau(mut self, tau: f64) -> Self {
+        self.tau = tau;
+        self
+    }
+
     /// Columns of the embedding.
     #[must_use]
     pub fn n_components(mut self, n_components: usize) -> Self {

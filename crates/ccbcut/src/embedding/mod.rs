@@ -3,22 +3,31 @@
 //! [`Irrq`] is Algorithm 1 of the paper: it minimises the relaxed CCB cost (11) by a sequence of reweighted
 //! eigenproblems and returns an [`Embedding`] Y with YᵀΠY = I and YᵀΠ1 = 0, together with a [`Trace`] of what
 //! happened. [`spectrum`] solves the eigenproblems, [`complement`] holds the paper's way of removing the trivial
-//! vector, [`rotate`] answers its open question about the rotation H.
+//! vector, [`rotate`] answers its open question about the rotation H. [`Soc`] is the older way to such an embedding for
+//! 1 ≤ τ ≤ 2, which meets the constraint only about.
 
 mod clusters;
 pub mod complement;
 mod config;
+mod gmm;
 mod irrq;
 mod kappa;
 mod large;
 pub(crate) mod limits;
 pub mod objective;
+mod polar;
 mod reweight;
 pub mod rotate;
+mod soc;
 pub mod spectrum;
+mod split_bregman;
+mod warm;
 
 pub use config::{Irrq, Kappa, Start, Variant};
+pub use gmm::{GaussianMixture, MixtureFit};
 pub use irrq::IrrqFit;
+pub use soc::{Soc, SocFit, Stage};
+pub(crate) use warm::Warm;
 
 use crate::{
     error::{Error, Result},

@@ -8,7 +8,7 @@ use crate::{
 use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
 
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
-const SYMMETRY_TOLERANCE: f64 = 1e-10;
+pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
 impl Graph {
     /// A graph from a list of edges (i, j, w). Repeated edges, in either direction, add up; i = j is a self-loop.
@@ -20,14 +20,7 @@ impl Graph {
     /// # Complexity
     /// O(n + m log m) time for m edges.
     pub fn from_edges(n: usize, edges: &[(u32, u32, f64)]) -> Result<Self> {
-        check_vertex_count(n)?;
-        for &(i, j, w) in edges {
-            let index = i.max(j) as usize;
-            if index >= n {
-                return Err(Error::IndexOutOfRange { what: "the vertex of an edge", index, limit: n });
-            }
-            check_weight(i as usize, j as usize, w)?;
-        }
+        check_entries(n, edges)?;
         let both = edges.iter().flat_map(|&(i, j, w)| {
             let back = (i != j).then_some((j, i, w));
             std::iter::once((i, j, w)).chain(back)
@@ -207,7 +200,24 @@ impl Graph {
     }
 }
 
-fn csr_entries(offsets: &[usize], columns: &[u32], weights: &[f64]) -> Result<Vec<(u32, u32, f64)>> {
+/// Checks the vertices and the weights of a list of edges.
+pub(super) fn check_entries(n: usize, edges: &[(u32, u32, f64)]) -> Result<()> {
+    check_vertex_count(n)?;
+    for &(i, j, w) in edges {
+        let index = i.max(j) as usize;
+        if index >= n {
+            return Err(Error::IndexOutOfRange { what: "the vertex of an edge", index, limit: n });
+        }
+        check_weight(i as usize, j as usize, w)?;
+    }
+    Ok(())
+}
+
+pub(super) fn csr_entries(
+    offsets: &[usize],
+    columns: &[u32],
+    weights: &[f64],
+) -> Result<Vec<(u32, u32, f64)>> {
     let n = offsets.len().saturating_sub(1);
     check_vertex_count(n)?;
     if columns.len() != weights.len() {

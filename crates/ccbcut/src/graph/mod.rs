@@ -17,11 +17,13 @@ mod laplacian;
 mod pixels;
 mod product;
 mod stencil;
+mod symmetrize;
 
 pub use balance::Balance;
 pub use laplacian::Laplacian;
 pub(crate) use pixels::HalfStencil;
 pub use stencil::half_disc;
+pub use symmetrize::Symmetrize;
 
 use std::sync::OnceLock;
 

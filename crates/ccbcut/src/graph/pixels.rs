@@ -3,8 +3,6 @@
 //! Work is cut into bands of rows. A band adds to its own rows and to those its offsets reach below it, in a buffer
 //! of its own; the buffers are added up in the order of the bands.
 
-use std::collections::HashMap;
-
 use crate::{
     error::{Error, Result},
     labels::Labels,
@@ -62,20 +60,9 @@ impl Graph {
         offsets: Vec<(usize, isize)>,
         fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send,
     ) -> Result<Self> {
-        check_vertex_count(height.saturating_mul(width))?;
-        let weights = vec![0.0_f32; offsets.len() * width * height];
-        Self::filled(Stencil { height, width, offsets, weights, cells: None }, fill)
-    }
-
-    /// The graph of a stencil once `fill(p, q, weights)` has changed its weights, where they are.
-    fn filled(mut stencil: Stencil, fill: impl Fn(usize, usize, &mut [f32]) + Sync + Send) -> Result<Self> {
-        let (height, width) = (stencil.height, stencil.width);
-        let per_row = stencil.offsets.len() * width;
-        let mut weights = std::mem::take(&mut stencil.weights);
-        let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
-            let mut sums = BandSums::new(&stencil, band * BAND);
-            for (k, weights) in part.chunks_exact_mut(per_row).enumerate() {
-                let row = band * BAND + k;
+        Self::from_stencil_parts(height, width, offsets, |stencil, first, part| {
+            let mut sums = BandSums::new(stencil, first);
+            for (row, weights) in (first..).zip(part.chunks_exact_mut(stencil.offsets.len() * width)) {
                 for (weights, &(dr, dc)) in weights.chunks_exact_mut(width).zip(&stencil.offsets) {
                     let columns = stencil.columns(dc);
                     if row + dr < height && !columns.is_empty() {
@@ -83,9 +70,53 @@ impl Graph {
                         fill(p, q.wrapping_add_signed(dc), &mut weights[columns]);
                     }
                 }
-                sums.add_row(&stencil, row, weights);
+                sums.add_row(stencil, row, weights);
             }
             sums
+        })
+    }
+
+    /// As [`Graph::from_stencil`], several rows of the image at a time: `fill(row, weights)` sets the weights of that
+    /// row and of those below it, laid out as in [`HalfStencil`]. What it is given is zero, and must stay so where an
+    /// offset leads outside.
+    pub(crate) fn from_stencil_bands(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        fill: impl Fn(usize, &mut [f32]) + Sync + Send,
+    ) -> Result<Self> {
+        Self::from_stencil_parts(height, width, offsets, |stencil, first, part| {
+            fill(first, part);
+            let mut sums = BandSums::new(stencil, first);
+            for (row, weights) in (first..).zip(part.chunks_exact(stencil.offsets.len() * width)) {
+                sums.add_row(stencil, row, weights);
+            }
+            sums
+        })
+    }
+
+    /// `fill(stencil, row, weights)` sets the weights of a band and returns their sums.
+    fn from_stencil_parts(
+        height: usize,
+        width: usize,
+        offsets: Vec<(usize, isize)>,
+        fill: impl Fn(&Stencil, usize, &mut [f32]) -> BandSums + Sync + Send,
+    ) -> Result<Self> {
+        check_vertex_count(height.saturating_mul(width))?;
+        let weights = vec![0.0_f32; offsets.len() * width * height];
+        Self::filled(Stencil { height, width, offsets, weights, cells: None }, fill)
+    }
+
+    /// The graph of a stencil once `fill(stencil, row, weights)` has changed the weights of every band, where they are.
+    fn filled(
+        mut stencil: Stencil,
+        fill: impl Fn(&Stencil, usize, &mut [f32]) -> BandSums + Sync + Send,
+    ) -> Result<Self> {
+        let width = stencil.width;
+        let per_row = stencil.offsets.len() * width;
+        let mut weights = std::mem::take(&mut stencil.weights);
+        let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
+            fill(&stencil, band * BAND, part)
         });
         if bands.iter().any(|band| band.is_invalid)
             && let Some(bad) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0))
@@ -102,6 +133,7 @@ impl Graph {
     }
 
     /// The pixel graph with `f(weight, other's weight)` on the same edges, in place; without another, 0 stands for it.
+    /// Where there is no edge, `f` must leave none: f(0, v) = 0.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] unless both are pixel graphs of the same grid and offsets, and the errors of
@@ -125,16 +157,17 @@ impl Graph {
             }
             Some((got, _)) => return Err(mismatch(got)),
         };
-        let index: HashMap<_, _> =
-            stencil.offsets.iter().enumerate().map(|(o, &offset)| (offset, o)).collect();
-        let (width, per_row) = (stencil.width, stencil.offsets.len() * stencil.width);
-        Self::filled(stencil, |p, q, weights| {
-            let (row, column) = (p / width, p % width);
-            let offset = (q / width - row, (q % width) as isize - column as isize);
-            let first = row * per_row + index[&offset] * width + column;
-            for (k, w) in weights.iter_mut().enumerate() {
-                *w = f(*w, others.map_or(0.0, |others| others[first + k]));
+        let per_row = stencil.offsets.len() * stencil.width;
+        Self::filled(stencil, |stencil, first, part| {
+            let mut sums = BandSums::new(stencil, first);
+            for (row, weights) in (first..).zip(part.chunks_exact_mut(per_row)) {
+                let others = others.map(|others| &others[row * per_row..][..per_row]);
+                for (k, w) in weights.iter_mut().enumerate() {
+                    *w = f(*w, others.map_or(0.0, |others| others[k]));
+                }
+                sums.add_row(stencil, row, weights);
             }
+            sums
         })
     }
 

@@ -7,6 +7,8 @@ pub mod color;
 
 pub mod contours;
 
+pub mod principal;
+
 pub mod smooth;
 
 use std::sync::Arc;

@@ -25,6 +25,8 @@
 //! # Ok::<(), ccbcut::Error>(())
 //! ```
 
+mod adjusted;
+
 mod boundary;
 
 mod contingency;
@@ -37,6 +39,7 @@ pub mod protocol;
 
 mod spread;
 
+pub use adjusted::adjusted_rand_index;
 pub use boundary::{
     BoundaryCounts, BoundaryMap, BoundaryScore, MAX_DISTANCE, Match, match_boundaries, pool_boundaries,
 };

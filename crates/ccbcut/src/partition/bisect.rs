@@ -4,14 +4,17 @@
 //! candidate after which the cost (7) of the *whole* partition is lowest. Candidates are scored with the vertex
 //! weights and the edges of the whole graph, although each embedding sees its subgraph alone.
 
-use std::{cmp::Ordering, collections::BinaryHeap, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use super::{
-    peel::best_group,
-    threshold::{Compensated, Split, SplitContext, best_threshold},
+    candidates::{Candidate, Candidates},
+    peel::{best_group, lighter_bin},
+    refine::Refine,
+    threshold::{Prefixes, Split, SplitContext, best_prefix},
     tree::Tree,
 };
 use crate::{
+    cost::Criterion,
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -43,9 +46,24 @@ pub enum SubgraphBalance {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
     n_segments: usize,
-    tau: f64,
+    criterion: Criterion,
     subgraph_balance: SubgraphBalance,
     min_size: usize,
+    pieces: Pieces,
+    prefixes: Prefixes,
+    is_refined: bool,
+}
+
+/// How a part that is not connected is split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pieces {
+    /// The cheapest component leaves; no embedding is asked.
+    #[default]
+    Peel,
+    /// As the public code of the inverse power method does it. The components of the whole graph are dealt into two
+    /// bins, the largest first to the lighter bin. Later, unless a component can leave at no cost, every component is
+    /// embedded too, the others going with either of its sides.
+    Thorough,
 }
 
 /// What the observer of a bisection sees after each split.
@@ -55,7 +73,7 @@ pub struct BisectionStep {
     pub n_segments: usize,
     /// How many there shall be.
     pub target: usize,
-    /// The cost (7) of the partition now.
+    /// The cost of the partition now.
     pub cost: f64,
     /// The node of the tree that was split.
     pub node: usize,
@@ -66,7 +84,36 @@ pub struct BisectionStep {
 impl Bisection {
     /// Asks for `n_segments` parts of low cost CCB_τ.
     pub fn new(n_segments: usize, tau: f64) -> Self {
-        Self { n_segments, tau, subgraph_balance: SubgraphBalance::Own, min_size: 1 }
+        Self {
+            n_segments,
+            criterion: Criterion::Ccb { tau },
+            subgraph_balance: SubgraphBalance::Own,
+            min_size: 1,
+            pieces: Pieces::Peel,
+            prefixes: Prefixes::Distinct,
+            is_refined: false,
+        }
+    }
+
+    /// Another cost to be made small.
+    #[must_use]
+    pub fn criterion(mut self, criterion: Criterion) -> Self {
+        self.criterion = criterion;
+        self
+    }
+
+    /// How a part that is not connected is split.
+    #[must_use]
+    pub fn pieces(mut self, pieces: Pieces) -> Self {
+        self.pieces = pieces;
+        self
+    }
+
+    /// Which thresholds of a column are looked at.
+    #[must_use]
+    pub fn prefixes(mut self, prefixes: Prefixes) -> Self {
+        self.prefixes = prefixes;
+        self
     }
 
     /// The least number of vertices of a part. Splits that would leave fewer on a side are made only when no part can
@@ -84,10 +131,19 @@ impl Bisection {
         self
     }
 
+    /// Whether every split is refined by [`Refine`] before it counts, as is the cheapest single vertex of the part, of
+    /// which the better one is taken: the parts stay nested.
+    #[must_use]
+    pub fn refine(mut self, is_refined: bool) -> Self {
+        self.is_refined = is_refined;
+        self
+    }
+
     /// Splits the graph until there are as many parts as asked for.
     ///
     /// `embed(subgraph, balance, members)` gives one value per vertex of a *connected* induced subgraph of three or
-    /// more vertices; `members` are their numbers in the whole graph, in increasing order. It may be called from
+    /// more vertices, or several columns of them, one after the other, of which the one with the best threshold
+    /// counts; `members` are their numbers in the whole graph, in increasing order. It may be called from
     /// several threads at a time. The observer sees every split and may stop the run; the tree then has fewer
     /// leaves and [`Tree::is_complete`] is false.
     ///
@@ -124,27 +180,24 @@ impl Bisection {
         self.validate(graph)?;
         let pi = balance.weights(graph)?;
         let splitter = Splitter {
-            ctx: SplitContext { graph, pi: &pi, tau: self.tau },
+            ctx: SplitContext { graph, pi: &pi, criterion: self.criterion },
             balance,
-            subgraph_balance: self.subgraph_balance,
+            settings: self,
             min_size: self.min_size.max(1),
             embed,
         };
         // The only part has no edge to any other: its cost is zero.
         let mut tree = Tree::new(graph.n_vertices(), 0.0);
-        let mut total = Compensated::default();
-        let mut candidates = BinaryHeap::new();
+        let mut candidates = Candidates::new(self.criterion);
         let mut newest = vec![(0, 0.0)];
         while tree.n_leaves() < self.n_segments {
             for candidate in splitter.candidates(&tree, &newest)?.into_iter().flatten() {
                 candidates.push(candidate);
             }
             // There is a candidate as long as some part has two vertices.
-            let Some(Candidate { node, cost_before, split, .. }) = candidates.pop() else { break };
-            for change in [-cost_before, split.low_cost, split.high_cost] {
-                total.add(change);
-            }
-            let cost = total.value().max(0.0);
+            let Some(candidate) = candidates.take_best() else { break };
+            let cost = candidates.split(&candidate);
+            let Candidate { node, split, .. } = candidate;
             let [low, high] = tree.split(node, &split, cost);
             newest = vec![(low, split.low_cost), (high, split.high_cost)];
             let (n_segments, target) = (tree.n_leaves(), self.n_segments);
@@ -162,10 +215,7 @@ impl Bisection {
         if self.n_segments == 0 {
             return Err(Error::InvalidParameter { name: "n_segments", value: 0.0, expected: "at least 1" });
         }
-        if !(self.tau.is_finite() && self.tau > 0.0) {
-            let expected = "the cost is defined for finite tau above 0";
-            return Err(Error::TauOutOfRange { tau: self.tau, expected });
-        }
+        self.criterion.validate()?;
         if self.n_segments > graph.n_vertices() {
             return Err(Error::TooFewVertices { vertices: graph.n_vertices(), segments: self.n_segments });
         }
@@ -173,43 +223,11 @@ impl Bisection {
     }
 }
 
-/// The best split of a leaf, ordered so that the heap yields the lowest cost first.
-struct Candidate {
-    /// Whether a side is below the least size: a last resort.
-    is_small: bool,
-    /// By how much the cost of the whole partition changes.
-    change: f64,
-    node: usize,
-    cost_before: f64,
-    split: Split,
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_size = other.is_small.cmp(&self.is_small);
-        by_size.then(other.change.total_cmp(&self.change)).then(other.node.cmp(&self.node))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Candidate {}
-
 /// Everything that is needed to find the best split of a part.
 struct Splitter<'a, E> {
     ctx: SplitContext<'a>,
     balance: &'a Balance,
-    subgraph_balance: SubgraphBalance,
+    settings: &'a Bisection,
     min_size: usize,
     embed: E,
 }
@@ -218,14 +236,27 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
     /// The candidates of one or two leaves, given with their costs, at the same time.
     fn candidates(&self, tree: &Tree, leaves: &[(usize, f64)]) -> Result<Vec<Option<Candidate>>> {
         let found = parallel::map(leaves.len(), |leaf| -> Result<Option<Candidate>> {
-            let (node, cost_before) = leaves[leaf];
-            let Some(split) = self.best_split(tree.members(node)?)? else { return Ok(None) };
-            // Adding 0.0 turns −0.0 into 0.0, which must tie with it.
-            let change = split.cost() - cost_before + 0.0;
+            let (node, before) = leaves[leaf];
+            let Some(mut split) = self.best_split(tree.members(node)?)? else { return Ok(None) };
+            if self.settings.is_refined {
+                split = self.refined(&split, tree.members(node)?)?;
+            }
             let is_small = split.low.len().min(split.high.len()) < self.min_size;
-            Ok(Some(Candidate { is_small, change, node, cost_before, split }))
+            Ok(Some(Candidate { is_small, node, before, split }))
         });
         found.into_iter().collect()
+    }
+
+    /// The better of the refined split, and of the refinement of the cheapest single vertex: where balance counts little,
+    /// a threshold through the middle is far from the best cut, and moves one by one do not lead there.
+    fn refined(&self, split: &Split, members: &[u32]) -> Result<Split> {
+        let refine = Refine::new(self.ctx.criterion);
+        let best = refine.split(&self.ctx, split, self.min_size)?;
+        let singles: Vec<u32> = (0..members.len() as u32).collect();
+        let Some(single) = best_group(&self.ctx, members, &singles, self.min_size)? else { return Ok(best) };
+        let other = refine.split(&self.ctx, &single, self.min_size)?;
+        let is_better = other.cost(self.ctx.criterion) < best.cost(self.ctx.criterion);
+        Ok(if is_better { other } else { best })
     }
 
     fn best_split(&self, members: &[u32]) -> Result<Option<Split>> {
@@ -243,40 +274,94 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
         }
         let values = self.embedded(&subgraph, members)?;
         for min_size in [self.min_size, 1] {
-            if let Some(split) = best_threshold(&self.ctx, members, &values, min_size)? {
+            if let Some(split) = self.best_column(members, &values, min_size)? {
                 return Ok(Some(split));
             }
         }
         best_group(&self.ctx, members, &singles, 1)
     }
 
+    /// The best threshold of several columns, the first column on ties.
+    fn best_column(&self, members: &[u32], columns: &[f64], min_size: usize) -> Result<Option<Split>> {
+        let m = members.len();
+        if columns.is_empty() || !columns.len().is_multiple_of(m) {
+            let (what, got) = ("the embedding of a part", columns.len());
+            return Err(Error::ShapeMismatch { what, expected: m, got });
+        }
+        let prefixes = self.settings.prefixes;
+        let splits = columns.chunks_exact(m).map(|c| best_prefix(&self.ctx, members, c, min_size, prefixes));
+        self.best_of(splits)
+    }
+
+    fn best_of(&self, splits: impl Iterator<Item = Result<Option<Split>>>) -> Result<Option<Split>> {
+        let mut best: Option<Split> = None;
+        for split in splits {
+            let Some(split) = split? else { continue };
+            let cost = |split: &Split| split.cost(self.ctx.criterion);
+            if best.as_ref().is_none_or(|best| cost(&split) < cost(best)) {
+                best = Some(split);
+            }
+        }
+        Ok(best)
+    }
+
     /// One component against the others; where none is large enough, a threshold through the largest, the others on
     /// the side of its highest value; where that cannot be either, the cheapest component however small.
     fn split_disconnected(&self, members: &[u32], components: &Labels) -> Result<Option<Split>> {
         let groups = components.as_slice();
-        if let Some(split) = best_group(&self.ctx, members, groups, self.min_size)? {
-            return Ok(Some(split));
+        let peeled = match self.settings.pieces {
+            Pieces::Thorough if members.len() == self.ctx.graph.n_vertices() && self.min_size == 1 => {
+                return best_group(&self.ctx, members, &lighter_bin(&self.ctx, members, groups), 1);
+            }
+            _ => best_group(&self.ctx, members, groups, self.min_size)?,
+        };
+        let is_free = peeled.as_ref().is_some_and(|split| split.cost(self.ctx.criterion) == 0.0);
+        if self.settings.pieces == Pieces::Thorough && !is_free {
+            let inside = (0..components.n_segments()).map(|c| self.split_component(members, groups, c));
+            let best = self.best_of(std::iter::once(Ok(peeled)).chain(inside))?;
+            return if best.is_some() { Ok(best) } else { best_group(&self.ctx, members, groups, 1) };
+        }
+        if peeled.is_some() {
+            return Ok(peeled);
         }
         let sizes = components.sizes();
         let largest = (0..sizes.len()).fold(0, |best, c| if sizes[c] > sizes[best] { c } else { best });
-        if sizes[largest] > self.min_size.max(2) {
-            let is_inside = |p: &usize| groups[*p] as usize == largest;
-            let inside: Vec<u32> = (0..members.len()).filter(is_inside).map(|p| members[p]).collect();
-            let embedded = self.embedded(&self.ctx.graph.induced(&inside), &inside)?;
-            let highest = embedded.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let mut next = embedded.into_iter();
-            let value = |p: usize| if is_inside(&p) { next.next().unwrap_or(highest) } else { highest };
-            let values: Vec<f64> = (0..members.len()).map(value).collect();
-            if let Some(split) = best_threshold(&self.ctx, members, &values, self.min_size)? {
-                return Ok(Some(split));
-            }
+        if sizes[largest] > self.min_size.max(2)
+            && let Some(split) = self.split_component(members, groups, largest)?
+        {
+            return Ok(Some(split));
         }
         best_group(&self.ctx, members, groups, 1)
     }
 
-    /// The one-column embedding of a connected subgraph.
+    /// A threshold through one component, the other ones on the side of its highest or of its lowest value.
+    fn split_component(&self, members: &[u32], groups: &[u32], chosen: usize) -> Result<Option<Split>> {
+        let is_inside = |p: usize| groups[p] as usize == chosen;
+        let inside: Vec<u32> = (0..members.len()).filter(|&p| is_inside(p)).map(|p| members[p]).collect();
+        let columns = match inside.len() {
+            0 | 1 => return Ok(None),
+            2 => vec![0.0, 1.0],
+            _ => self.embedded(&self.ctx.graph.induced(&inside), &inside)?,
+        };
+        let mut all = Vec::new();
+        for column in columns.chunks_exact(inside.len()) {
+            let extent = |least: f64, f: fn(f64, f64) -> f64| column.iter().copied().fold(least, f);
+            let highest = extent(f64::NEG_INFINITY, f64::max);
+            let lowest = extent(f64::INFINITY, f64::min);
+            let ends =
+                if self.settings.pieces == Pieces::Peel { vec![highest] } else { vec![highest, lowest] };
+            for end in ends {
+                let mut next = column.iter();
+                let value = |p: usize| if is_inside(p) { next.next().map_or(end, |&x| x) } else { end };
+                all.extend((0..members.len()).map(value));
+            }
+        }
+        self.best_column(members, &all, self.min_size)
+    }
+
+    /// The columns of a connected subgraph.
     fn embedded(&self, subgraph: &Graph, members: &[u32]) -> Result<Vec<f64>> {
-        let balance = match self.subgraph_balance {
+        let balance = match self.settings.subgraph_balance {
             SubgraphBalance::Own => self.balance.restrict(members),
             SubgraphBalance::Whole => {
                 Balance::Custom(members.iter().map(|&v| self.ctx.pi[v as usize]).collect())

@@ -5,15 +5,24 @@
 //! after the other, each along the best threshold of a one-column embedding of its subgraph, and keeps the history
 //! as a [`Tree`], from which the partition into any smaller number of parts can be read off.
 
+mod balanced;
 mod bisect;
+mod candidates;
+mod dendrogram;
 mod discretize;
+mod inner_dual;
+mod lovasz;
 mod multiway;
 mod peel;
+mod refine;
 mod rotate;
 mod threshold;
 mod tree;
 
-pub use bisect::{Bisection, BisectionStep, SubgraphBalance};
+pub use balanced::{BalancedCut, Descents};
+pub use bisect::{Bisection, BisectionStep, Pieces, SubgraphBalance};
+pub use dendrogram::{Dendrogram, Recut, Selection};
 pub use multiway::{Multiway, Rounding};
-pub use threshold::{Split, SplitContext, best_threshold};
+pub use refine::Refine;
+pub use threshold::{Prefixes, Split, SplitContext, best_prefix, best_threshold};
 pub use tree::{Node, Tree};

@@ -36,8 +36,10 @@ pub(super) fn best_group(
     let rest = sums_of_the_others(&sums);
     let cost = |g: usize| {
         let own = sums[g];
-        ctx.part_cost(own.inner + own.outer, own.mass)
-            + ctx.part_cost(own.inner + rest[g].outer, rest[g].mass)
+        ctx.criterion.total([
+            ctx.part_cost(own.inner + own.outer, own.mass),
+            ctx.part_cost(own.inner + rest[g].outer, rest[g].mass),
+        ])
     };
     let mut best: Option<(f64, usize)> = None;
     for g in (0..n_groups).filter(|&g| sums[g].size.min(members.len() - sums[g].size) >= min_size) {
@@ -52,6 +54,21 @@ pub(super) fn best_group(
     let sorted: Vec<u32> = chosen.iter().chain(&others).map(|&p| members[p]).collect();
     let position = ctx.positions(&sorted)?;
     Ok(Some(evaluate(ctx, &position, &sorted, chosen.len())))
+}
+
+/// Two groups of about equal size made of many: the largest first, each to the lighter bin.
+pub(super) fn lighter_bin(ctx: &SplitContext<'_>, members: &[u32], groups: &[u32]) -> Vec<u32> {
+    let mut masses = vec![0.0; groups.iter().max().map_or(0, |&g| g as usize + 1)];
+    members.iter().zip(groups).for_each(|(&v, &g)| masses[g as usize] += ctx.pi[v as usize]);
+    let mut order: Vec<usize> = (0..masses.len()).collect();
+    order.sort_by(|&a, &b| masses[b].total_cmp(&masses[a]).then(a.cmp(&b)));
+    let (mut bins, mut bin_of) = ([0.0, 0.0], vec![0; masses.len()]);
+    for group in order {
+        let bin = usize::from(bins[1] < bins[0]);
+        bins[bin] += masses[group];
+        bin_of[group] = bin as u32;
+    }
+    groups.iter().map(|&g| bin_of[g as usize]).collect()
 }
 
 #[derive(Clone, Copy, Default)]
@@ -89,6 +106,7 @@ fn sums_of_the_others(sums: &[Sums]) -> Vec<Sums> {
 mod tests {
     use super::{super::threshold::naive, *};
     use crate::{
+        cost::Criterion,
         graph::{Balance, gallery},
         random::Random,
     };
@@ -101,7 +119,7 @@ mod tests {
             let mut random = Random::new(seed);
             let members: Vec<u32> = (0..20).filter(|_| random.uniform() < 0.7).collect();
             let groups: Vec<u32> = (0..members.len()).map(|p| (p % 4) as u32).collect();
-            let ctx = SplitContext { graph: &graph, pi: &pi, tau: 1.0 };
+            let ctx = SplitContext { graph: &graph, pi: &pi, criterion: Criterion::Ccb { tau: 1.0 } };
             let cost = |g: u32| {
                 let (a, b): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(|&p| groups[p] == g);
                 let pick = |side: Vec<usize>| -> Vec<u32> { side.iter().map(|&p| members[p]).collect() };
@@ -109,7 +127,7 @@ mod tests {
             };
             let lowest = (0..4).map(cost).min_by(f64::total_cmp).unwrap();
             let split = best_group(&ctx, &members, &groups, 1).unwrap().unwrap();
-            assert!((split.cost() - lowest).abs() <= 1e-12 * lowest);
+            assert!((split.cost(ctx.criterion) - lowest).abs() <= 1e-12 * lowest);
             assert_eq!(split.low.len() + split.high.len(), members.len());
         }
     }
@@ -117,7 +135,7 @@ mod tests {
     #[test]
     fn one_group_cannot_be_split() {
         let graph = gallery::path(3);
-        let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], tau: 1.0 };
+        let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], criterion: Criterion::Ccb { tau: 1.0 } };
         assert_eq!(best_group(&ctx, &[0, 1], &[0, 0], 1).unwrap(), None);
         assert_eq!(best_group(&ctx, &[], &[], 1).unwrap(), None);
         // Either end costs the same: the first is taken.

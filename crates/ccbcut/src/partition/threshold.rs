@@ -1,6 +1,6 @@
 //! The best threshold of one column, by the cost of the whole partition.
 //!
-//! Splitting a part C of the partition into A and B changes the cost (7) of the paper,
+//! Splitting a part C of the partition into A and B changes a cost such as (7) of the paper,
 //! CCB_τ = ½ Σ_l Cut(V_l, V∖V_l) / (2 π(V_l))^(τ/2), in two terms only. Both cuts are taken in the whole graph, so
 //! edges that leave C count:
 //!
@@ -11,20 +11,21 @@
 //! left in it, so that weights may spread over many decades.
 
 use crate::{
+    cost::Criterion,
     error::{Error, Result},
     graph::Graph,
     parallel,
 };
 
-/// The graph, vertex weights and exponent that splits are scored with.
+/// The graph, vertex weights and cost that splits are scored with.
 #[derive(Debug, Clone, Copy)]
 pub struct SplitContext<'a> {
     /// The whole graph.
     pub graph: &'a Graph,
     /// π, one positive weight per vertex of the whole graph.
     pub pi: &'a [f64],
-    /// τ of the cost.
-    pub tau: f64,
+    /// The cost that is made small.
+    pub criterion: Criterion,
 }
 
 /// A part cut in two.
@@ -34,7 +35,7 @@ pub struct Split {
     pub low: Vec<u32>,
     /// The other members, in increasing order.
     pub high: Vec<u32>,
-    /// ½ Cut(A, V∖A) / (2 π(A))^(τ/2) for the low side A.
+    /// The term of the cost for the low side: ½ Cut(A, V∖A) / (2 π(A))^(τ/2) under CCB_τ.
     pub low_cost: f64,
     /// The same for the high side.
     pub high_cost: f64,
@@ -44,15 +45,26 @@ pub struct Split {
 
 impl Split {
     /// What the two sides cost together.
-    pub fn cost(&self) -> f64 {
-        self.low_cost + self.high_cost
+    pub fn cost(&self, criterion: Criterion) -> f64 {
+        criterion.total([self.low_cost, self.high_cost])
     }
 }
 
+/// Which thresholds of a column are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prefixes {
+    /// Those between distinct values: equal values stay together.
+    #[default]
+    Distinct,
+    /// All; members of equal value are taken in the order of their numbers.
+    All,
+}
+
 impl SplitContext<'_> {
-    /// ½ Cut(A, V∖A) / (2 π(A))^(τ/2), given the cut and π(A).
+    /// The term of a part, given its cut and its size.
+    #[inline]
     pub(super) fn part_cost(&self, cut: f64, mass: f64) -> f64 {
-        if cut > 0.0 { 0.5 * cut / (2.0 * mass).powf(self.tau / 2.0) } else { 0.0 }
+        self.criterion.term(cut, mass)
     }
 
     /// Checks that the members are distinct vertices, and tells for each vertex where it stands among them
@@ -87,6 +99,8 @@ impl SplitContext<'_> {
 /// least `min_size` members on either side, the one with the lowest cost in the whole graph, the lowest threshold on
 /// ties. `None` when there is no such threshold, as when all values are equal.
 ///
+/// The cost is that of the two sides together.
+///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless there is one value per member and one π per vertex;
 /// [`Error::IndexOutOfRange`] or [`Error::InvalidParameter`] for members that are no vertices or listed twice;
@@ -99,6 +113,20 @@ pub fn best_threshold(
     members: &[u32],
     values: &[f64],
     min_size: usize,
+) -> Result<Option<Split>> {
+    best_prefix(ctx, members, values, min_size, Prefixes::Distinct)
+}
+
+/// The same, with a choice of thresholds.
+///
+/// # Errors
+/// As [`best_threshold`].
+pub fn best_prefix(
+    ctx: &SplitContext<'_>,
+    members: &[u32],
+    values: &[f64],
+    min_size: usize,
+    prefixes: Prefixes,
 ) -> Result<Option<Split>> {
     if values.len() != members.len() {
         let (expected, got) = (members.len(), values.len());
@@ -114,7 +142,8 @@ pub fn best_threshold(
 
     let moves = parallel::map(sorted.len(), |p| Move::of(ctx.graph, &position, &sorted, p));
     let is_large = |size: usize| size.min(sorted.len() - size) >= min_size;
-    let is_step = |p: usize| is_large(p + 1) && values[order[p]] != values[order[p + 1]];
+    let is_step =
+        |p: usize| is_large(p + 1) && (prefixes == Prefixes::All || values[order[p]] != values[order[p + 1]]);
     let Some(size) = sweep(ctx, &sorted, &moves, is_step) else {
         return Ok(None);
     };
@@ -182,7 +211,9 @@ fn sweep(
         }
         let cut = inner.value().max(0.0);
         let (high_outer, high_mass) = high[p + 1];
-        let cost = ctx.part_cost(cut + low_outer, low_mass) + ctx.part_cost(cut + high_outer, high_mass);
+        let (low, high) =
+            (ctx.part_cost(cut + low_outer, low_mass), ctx.part_cost(cut + high_outer, high_mass));
+        let cost = ctx.criterion.total([low, high]);
         if best.is_none_or(|(lowest, _)| cost < lowest) {
             best = Some((cost, p + 1));
         }
@@ -202,7 +233,7 @@ pub(super) fn evaluate(ctx: &SplitContext<'_>, position: &[u32], sorted: &[u32],
     Split { low, high, low_cost, high_cost, threshold: None }
 }
 
-/// ½ Cut(A, V∖A) / (2 π(A))^(τ/2).
+/// The term of a part.
 fn cost_of(ctx: &SplitContext<'_>, part: &[u32], is_inside: impl Fn(usize) -> bool + Sync + Send) -> f64 {
     const BLOCK: usize = 256;
     let cut = parallel::sum_blocks(part.len(), BLOCK, |range| {
@@ -253,7 +284,8 @@ pub(super) mod naive {
             }
         });
         let mass: f64 = part.iter().map(|&i| ctx.pi[i as usize]).sum();
-        0.5 * cut / (2.0 * mass).powf(ctx.tau / 2.0)
+        let Criterion::Ccb { tau } = ctx.criterion else { return cut / mass };
+        0.5 * cut / (2.0 * mass).powf(tau / 2.0)
     }
 
     /// (7) of the paper, by definition.
@@ -287,10 +319,11 @@ mod tests {
 
     fn check(graph: &Graph, tau: f64, members: &[u32], values: &[f64]) {
         let pi = Balance::Normalized.weights(graph).unwrap();
-        let ctx = SplitContext { graph, pi: &pi, tau };
+        let (pi, criterion) = (&pi[..], Criterion::Ccb { tau });
+        let ctx = SplitContext { graph, pi, criterion };
         let split = best_threshold(&ctx, members, values, 1).unwrap().unwrap();
         let lowest = naive::lowest(&ctx, members, values).unwrap();
-        assert!((split.cost() - lowest).abs() <= 1e-12 * lowest, "{} instead of {lowest}", split.cost());
+        assert!((split.cost(criterion) - lowest).abs() <= 1e-12 * lowest, "{split:?} instead of {lowest}");
         let direct = naive::part_cost(&ctx, &split.low);
         assert!((split.low_cost - direct).abs() <= 1e-12 * direct);
         let threshold = split.threshold.unwrap();
@@ -322,7 +355,7 @@ mod tests {
     #[test]
     fn equal_values_stay_together() {
         let graph = gallery::path(4);
-        let ctx = SplitContext { graph: &graph, pi: &[1.0; 4], tau: 1.0 };
+        let ctx = SplitContext { graph: &graph, pi: &[1.0; 4], criterion: Criterion::Ccb { tau: 1.0 } };
         assert_eq!(best_threshold(&ctx, &[0, 1, 2, 3], &[1.0; 4], 1).unwrap(), None);
         assert_eq!(best_threshold(&ctx, &[0, 1], &[0.0, -0.0], 1).unwrap(), None);
         assert_eq!(best_threshold(&ctx, &[2], &[1.0], 1).unwrap(), None);
@@ -336,7 +369,7 @@ mod tests {
         // A path of six cut into thirds: 0–1 against the rest and 4–5 against the rest cost the same.
         let edges = [(0, 1, 1.0), (1, 2, 0.1), (2, 3, 1.0), (3, 4, 0.1), (4, 5, 1.0)];
         let graph = Graph::from_edges(6, &edges).unwrap();
-        let ctx = SplitContext { graph: &graph, pi: &[1.0; 6], tau: 2.0 };
+        let ctx = SplitContext { graph: &graph, pi: &[1.0; 6], criterion: Criterion::Ccb { tau: 2.0 } };
         let split = best_threshold(&ctx, &[0, 1, 2, 3, 4, 5], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], 1);
         assert_eq!(split.unwrap().unwrap().low, vec![0, 1]);
     }
@@ -347,7 +380,7 @@ mod tests {
         edges.extend([(4, 5, 1e-12), (5, 6, 0.7)]);
         let graph = Graph::from_edges(8, &edges).unwrap();
         let pi = Balance::Normalized.weights(&graph).unwrap();
-        let ctx = SplitContext { graph: &graph, pi: &pi, tau: 0.5 };
+        let ctx = SplitContext { graph: &graph, pi: &pi, criterion: Criterion::Ccb { tau: 0.5 } };
         let members: Vec<u32> = (0..8).collect();
         let values: Vec<f64> = (0..8).map(f64::from).collect();
         let split = best_threshold(&ctx, &members, &values, 1).unwrap().unwrap();
@@ -361,7 +394,7 @@ mod tests {
         let plain = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 2.0)]).unwrap();
         let looped = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 2.0), (0, 0, 5.0), (2, 2, 9.0)]).unwrap();
         let split = |graph: &Graph| {
-            let ctx = SplitContext { graph, pi: &[1.0; 3], tau: 1.0 };
+            let ctx = SplitContext { graph, pi: &[1.0; 3], criterion: Criterion::Ccb { tau: 1.0 } };
             best_threshold(&ctx, &[0, 1, 2], &[0.0, 1.0, 2.0], 1).unwrap().unwrap()
         };
         assert_eq!(split(&plain), split(&looped));
@@ -370,7 +403,7 @@ mod tests {
     #[test]
     fn invalid_input_is_named() {
         let graph = gallery::path(3);
-        let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], tau: 1.0 };
+        let ctx = SplitContext { graph: &graph, pi: &[1.0; 3], criterion: Criterion::Ccb { tau: 1.0 } };
         assert!(matches!(best_threshold(&ctx, &[0, 1], &[0.0], 1), Err(Error::ShapeMismatch { .. })));
         assert!(matches!(best_threshold(&ctx, &[0, 3], &[0.0, 1.0], 1), Err(Error::IndexOutOfRange { .. })));
         assert!(matches!(best_threshold(&ctx, &[1, 1], &[0.0, 1.0], 1), Err(Error::InvalidParameter { .. })));

@@ -80,6 +80,55 @@ impl Tree {
         children
     }
 
+    /// The same tree over its leaves: vertex l is the leaf that [`Tree::cut`] numbers l in the finest partition.
+    pub(super) fn contracted(&self) -> Result<Self> {
+        let leaf = self.cut(self.n_leaves())?;
+        // Vertices of a leaf stand side by side, so each leaf begins where the label changes.
+        let mut order: Vec<u32> = Vec::with_capacity(self.n_leaves());
+        let mut n_before = Vec::with_capacity(self.n_vertices() + 1);
+        for &vertex in &self.order {
+            n_before.push(order.len());
+            let own = leaf.as_slice()[vertex as usize];
+            if order.last() != Some(&own) {
+                order.push(own);
+            }
+        }
+        n_before.push(order.len());
+        // A node begins with a new leaf, so the count before its first vertex is that of the leaves before it.
+        let shrink =
+            |node: &Node| Node { start: n_before[node.start], end: n_before[node.end], ..node.clone() };
+        let nodes = self.nodes.iter().map(shrink).collect();
+        Ok(Self { nodes, order, costs: self.costs.clone(), is_complete: self.is_complete })
+    }
+
+    /// A tree over leaves from the clusters that are joined, the last join at the top; cluster r of n − 1 joins is
+    /// numbered n + r, and each is joined once, which the caller has checked.
+    pub(super) fn from_joins(joins: &[[usize; 2]], costs: &[f64]) -> Self {
+        let n = joins.len() + 1;
+        let mut n_leaves = vec![1; n];
+        for &[a, b] in joins {
+            n_leaves.push(n_leaves[a] + n_leaves[b]);
+        }
+        let root = Node { parent: None, children: None, start: 0, end: n, step: None };
+        let mut tree =
+            Self { nodes: vec![root], order: vec![0; n], costs: costs.to_vec(), is_complete: true };
+        let mut node_of = vec![0; 2 * n - 1];
+        for (step, (r, &[low, high])) in (1..n).zip(joins.iter().enumerate().rev()) {
+            let node = node_of[n + r];
+            let (start, end) = (tree.nodes[node].start, tree.nodes[node].end);
+            let middle = start + n_leaves[low];
+            tree.nodes[node].children = Some([2 * step - 1, 2 * step]);
+            tree.nodes[node].step = Some(step);
+            let leaf = |start, end| Node { parent: Some(node), children: None, start, end, step: None };
+            tree.nodes.extend([leaf(start, middle), leaf(middle, end)]);
+            (node_of[low], node_of[high]) = (2 * step - 1, 2 * step);
+        }
+        for leaf in 0..n {
+            tree.order[tree.nodes[node_of[leaf]].start] = leaf as u32;
+        }
+        tree
+    }
+
     pub(super) fn mark_incomplete(&mut self) {
         self.is_complete = false;
     }

@@ -95,7 +95,7 @@ impl Segmenter {
         // One part, or as many as pixels, need no embedding.
         let is_free = |k: usize| k == 1 || k == n_active;
         // The eigenvectors of τ = 2 are nested: the widest embedding that is needed holds all others.
-        let is_nested = self.partitioner.tau == 2.0;
+        let is_nested = self.partitioner.has_nested_columns();
         let widest = n_segments.iter().copied().filter(|&k| !is_free(k)).max();
         let (mut members, mut runs): (Vec<Member>, Vec<Run>) = (Vec::new(), Vec::new());
         let mut kept: Option<Embedding> = None;
@@ -117,6 +117,7 @@ impl Segmenter {
             };
             control.tell(Progress::Stage("rounding"));
             let labels = partitioner.round(&fine.first_columns(partitioner.columns(n_coarse)), &pi)?;
+            let labels = scene.refined(&partitioner, labels)?;
             watch.lap("rounding");
             members.push(self.member(scene, scene.grid.paint(labels.as_slice())?));
             kept = Some(fine).filter(|_| is_nested);

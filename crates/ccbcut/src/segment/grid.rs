@@ -144,7 +144,7 @@ impl<'a> Coarse<'a> {
 /// A part that won no pixel gets back those of its nearest coarse pixels. That may take the last pixel of another
 /// part, which then gets back its own, until none is lost: each part is somewhere in `nearest`, and no pixel that
 /// was given back is taken again.
-fn restore_lost(fine: &mut [u32], nearest: &[u32], n_parts: usize) {
+pub(super) fn restore_lost(fine: &mut [u32], nearest: &[u32], n_parts: usize) {
     loop {
         let mut present = vec![false; n_parts];
         fine.iter().filter(|&&l| l != LabelMap::VOID).for_each(|&l| present[l as usize] = true);
@@ -162,7 +162,7 @@ fn restore_lost(fine: &mut [u32], nearest: &[u32], n_parts: usize) {
 }
 
 /// Masked-out pixels become void; active pixels without a label take that of the closest labelled pixel.
-fn fill_gaps(fine: &mut [u32], mask: &[bool], height: usize, width: usize) {
+pub(super) fn fill_gaps(fine: &mut [u32], mask: &[bool], height: usize, width: usize) {
     for (label, &on) in fine.iter_mut().zip(mask) {
         if !on {
             *label = LabelMap::VOID;

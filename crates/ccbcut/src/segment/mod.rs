@@ -1,5 +1,7 @@
 //! Front door for images: [`Segmenter`] walks an image through every room.
 
+mod enlarge;
+
 mod family;
 
 mod grid;
@@ -8,6 +10,7 @@ use std::sync::Arc;
 
 use crate::{
     affinity::{Affinity, LabAffinity, LabKernel},
+    choose::Choice,
     cluster::{Method, Partition, Partitioner, Run},
     coarsen::Hierarchy,
     control::{Control, Progress},
@@ -18,10 +21,12 @@ use crate::{
     image::Image,
     labels::{LabelMap, Labels},
     parallel,
-    partition::Tree,
+    partition::{Dendrogram, Tree},
     report::{Report, Stopwatch},
+    sweep::SweepStep,
     ucm::Ucm,
 };
+pub use enlarge::Enlarger;
 pub use family::{Family, Member};
 use grid::{Coarse, Grid};
 
@@ -64,6 +69,7 @@ pub struct Segmenter {
     levels: usize,
     upsampling: Option<Upsampling>,
     connected: bool,
+    n_coordinates: usize,
 }
 
 impl std::fmt::Debug for Segmenter {
@@ -74,6 +80,7 @@ impl std::fmt::Debug for Segmenter {
             .field("levels", &self.levels)
             .field("upsampling", &self.upsampling)
             .field("connected", &self.connected)
+            .field("n_coordinates", &self.n_coordinates)
             .finish()
     }
 }
@@ -85,6 +92,8 @@ pub struct Segmentation {
     pub labels: LabelMap,
     /// What was solved and measured.
     pub report: Report,
+    /// Coordinates of the pixels, where [`Segmenter::coordinates`] asked for them; zero outside the mask.
+    pub coordinates: Option<Embedding>,
     nested: Option<Nested>,
 }
 
@@ -105,6 +114,46 @@ impl Segmentation {
         }
     }
 
+    /// The segmentation of a grid of cells, such as the tokens of a feature map, taken to the pixels of the image that
+    /// the grid covers. Sizes count pixels from then on; costs stay those of the graph that was cut.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] for an enlarger of another grid.
+    pub fn enlarged(&self, enlarger: &Enlarger<'_>, upsampling: Upsampling) -> Result<Self> {
+        let (height, width) = enlarger.shape();
+        let leaves = self.nested.as_ref().map_or(&self.labels, |nested| &nested.leaves);
+        let n_leaves = self.nested.as_ref().map_or(leaves.n_segments(), |nested| nested.tree.n_leaves());
+        let fine = enlarger.parts(leaves.as_slice(), n_leaves, upsampling)?;
+        let labels = LabelMap::new(height, width, &fine)?;
+        // Each part of the grid is one on the pixels, under a number that may differ.
+        let mut report = self.report.clone();
+        let mut old_of_leaf = vec![None; n_leaves];
+        for (&leaf, &label) in leaves.as_slice().iter().zip(self.labels.as_slice()) {
+            if let Some(old) = old_of_leaf.get_mut(leaf as usize) {
+                *old = Some(label as usize);
+            }
+        }
+        for (&leaf, &label) in fine.iter().zip(labels.as_slice()).filter(|&(_, &l)| l != LabelMap::VOID) {
+            let cost = old_of_leaf[leaf as usize].and_then(|old| self.report.part_costs.get(old));
+            if let (Some(&cost), Some(slot)) = (cost, report.part_costs.get_mut(label as usize)) {
+                *slot = cost;
+            }
+        }
+        (report.n_segments, report.sizes) = (labels.n_segments(), labels.sizes());
+        let coordinates = match &self.coordinates {
+            Some(rows) => {
+                let columns = rows.n_components();
+                Some(Embedding::new(height * width, columns, enlarger.rows(rows.as_slice(), columns)?)?)
+            }
+            None => None,
+        };
+        let nested = self.nested.as_ref().map(|nested| Nested {
+            leaves: LabelMap::numbered(height, width, fine, n_leaves),
+            ..nested.clone()
+        });
+        Ok(Self { labels, report, coordinates, nested })
+    }
+
     /// The tree of splits over the vertices of the coarse graph (hierarchical only).
     pub fn tree(&self) -> Option<&Tree> {
         self.nested.as_ref().map(|nested| &nested.tree)
@@ -116,6 +165,13 @@ impl Segmentation {
         let nodes = nested.node_of_leaf()?;
         let node = |&leaf: &u32| nodes.get(leaf as usize).map_or(LabelMap::VOID, |&node| node as u32);
         Some(nested.leaves.as_slice().iter().map(node).collect())
+    }
+
+    /// The tree and the leaf of each pixel, to be cut again later; `None` for a multiway cut, which has no tree.
+    pub fn dendrogram(&self) -> Option<Dendrogram> {
+        let nested = self.nested.as_ref()?;
+        let over_leaves = Dendrogram::of(&nested.tree).ok()?;
+        Dendrogram::new(over_leaves.tree().clone(), nested.leaves.as_slice().to_vec()).ok()
     }
 
     /// The contour map of the tree, whose threshold [`Ucm::threshold_for`] k has the connected regions of
@@ -171,6 +227,7 @@ impl Segmenter {
             levels: 2,
             upsampling: None,
             connected: false,
+            n_coordinates: 0,
         }
     }
 
@@ -210,6 +267,73 @@ impl Segmenter {
         self
     }
 
+    /// How many coordinates of an embedding to keep for every pixel: those of the multiway cut itself where it has as
+    /// many, else of one more embedding, into so many columns, of the graph that is cut.
+    #[must_use]
+    pub fn coordinates(mut self, n_coordinates: usize) -> Self {
+        self.n_coordinates = n_coordinates;
+        self
+    }
+
+    /// The graph of an image's pixels that would be cut; those that `mask` marks `false` have no edges.
+    ///
+    /// # Errors
+    /// Those of the affinity.
+    pub fn graph(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.affinity.graph_masked(image, mask)
+    }
+
+    /// Chooses the number of parts, at most `k_max`, on the graph that would be cut.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment_with`] and [`Partitioner::choose`].
+    pub fn choose(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        k_max: usize,
+        control: &mut Control<'_>,
+    ) -> Result<Choice> {
+        let mut any = self.clone();
+        any.partitioner.n_segments = 1;
+        parallel::inside(|| {
+            any.on_scene(image, mask, control, |scene, control, _| {
+                any.partitioner.choose(scene.coarse.graph(), k_max, control)
+            })
+        })
+    }
+
+    /// Follows the parts of an image through several τ; each step comes with its label map. Sizes and costs are those of
+    /// the pixels.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment_with`] and [`Partitioner::sweep`].
+    pub fn sweep(
+        &self,
+        image: &Image,
+        mask: Option<&[bool]>,
+        taus: &[f64],
+        control: &mut Control<'_>,
+    ) -> Result<Vec<(SweepStep, LabelMap)>> {
+        parallel::inside(|| {
+            self.on_scene(image, mask, control, |scene, control, _| {
+                let Scene { graph, pyramid, coarse, grid } = *scene;
+                let active = (grid.pixels().len() < graph.n_vertices()).then(|| graph.induced(grid.pixels()));
+                let fine = active.as_ref().unwrap_or(graph);
+                let upsampling = self.upsampling.unwrap_or_default();
+                let steps = self.partitioner.sweep_by(coarse.graph(), taus, control, |labels, tau| {
+                    let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
+                    let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
+                    let labels = Labels::from_raw(&on_pixels);
+                    let terms = Costs::with_terms(fine, &labels, &self.partitioner.balance, tau)?.1;
+                    Ok((labels, terms))
+                })?;
+                let painted = |step: SweepStep| Ok((step.clone(), grid.paint(step.labels.as_slice())?));
+                steps.into_iter().map(painted).collect()
+            })
+        })
+    }
+
     /// Cuts an image.
     ///
     /// # Errors
@@ -240,9 +364,10 @@ impl Segmenter {
             if self.connected {
                 cut.labels = cut.labels.connected();
             }
+            let coordinates = self.coordinates_of(scene, cut.embedding.take(), control, &mut watch)?;
             control.tell(Progress::Stage("costs"));
             let report = self.report(scene, &cut, watch)?;
-            Ok(Segmentation { labels: cut.labels, report, nested: cut.nested })
+            Ok(Segmentation { labels: cut.labels, report, coordinates, nested: cut.nested })
         })
     }
 
@@ -280,7 +405,7 @@ impl Segmenter {
         let cut = |labels: Labels, runs: Vec<Run>| -> Result<Cut> {
             let is_complete = runs.iter().all(|r| r.trace.stop_reason != StopReason::Interrupted);
             let labels = scene.grid.paint(labels.as_slice())?;
-            Ok(Cut { labels, nested: None, runs, is_complete })
+            Ok(Cut { labels, nested: None, runs, is_complete, embedding: None })
         };
         if self.partitioner.n_segments == 1 || self.partitioner.n_segments == n_active {
             return cut(self.partitioner.trivial(n_active), Vec::new());
@@ -293,9 +418,41 @@ impl Segmenter {
         watch.lap("upsample");
         control.tell(Progress::Stage("rounding"));
         let labels = self.partitioner.round(&fine, &scene.pixel_weights(&self.partitioner.balance)?)?;
+        let labels = scene.refined(&self.partitioner, labels)?;
         watch.lap("rounding");
         let run = Run { n_vertices: scene.coarse.graph().n_vertices(), first_vertex: 0, trace: fit.trace };
-        cut(labels, vec![run])
+        Ok(Cut { embedding: Some(fine), ..cut(labels, vec![run])? })
+    }
+
+    /// The coordinates that were asked for, one row per pixel; `own` is the embedding that was cut.
+    fn coordinates_of(
+        &self,
+        scene: &Scene<'_>,
+        own: Option<Embedding>,
+        control: &mut Control<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<Option<Embedding>> {
+        let wanted = self.n_coordinates;
+        let n = scene.coarse.graph().n_vertices();
+        if wanted == 0 || n < 3 {
+            return Ok(None);
+        }
+        let rows = if let Some(own) = own.filter(|own| own.n_components() >= wanted) {
+            own
+        } else {
+            control.tell(Progress::Stage("coordinates"));
+            let mut partitioner = self.partitioner.clone().n_columns(wanted);
+            partitioner.n_segments = partitioner.n_segments.clamp(2, n - 1);
+            let Some(fit) = partitioner.embed(scene.coarse.graph(), control)? else { return Ok(None) };
+            scene.on_pixels(&fit.embedding)?
+        };
+        let columns = wanted.min(rows.n_components());
+        let mut all = vec![0.0; scene.grid.height * scene.grid.width * columns];
+        for (k, &p) in scene.grid.pixels().iter().enumerate() {
+            all[p as usize * columns..][..columns].copy_from_slice(&rows.row(k)[..columns]);
+        }
+        watch.lap("coordinates");
+        Embedding::new(scene.grid.height * scene.grid.width, columns, all).map(Some)
     }
 
     /// Splits the coarse graph part by part, then takes the leaves to the pixels.
@@ -320,7 +477,7 @@ impl Segmenter {
         let Partition { labels: coarse_leaves, tree, runs, is_complete, .. } = partition;
         let leaves = LabelMap::numbered(grid.height, grid.width, leaves, coarse_leaves.n_segments());
         let nested = tree.map(|tree| Nested { tree, coarse_leaves, leaves });
-        Ok(Cut { labels, nested, runs, is_complete })
+        Ok(Cut { labels, nested, runs, is_complete, embedding: None })
     }
 
     fn report(&self, scene: &Scene<'_>, cut: &Cut, mut watch: Stopwatch) -> Result<Report> {
@@ -368,6 +525,14 @@ impl Scene<'_> {
         Embedding::new(self.grid.pixels().len(), columns, self.grid.active_rows(fine, columns))
     }
 
+    /// A partition of the active pixels, refined where that is asked for.
+    fn refined(&self, partitioner: &Partitioner, labels: Labels) -> Result<Labels> {
+        if !partitioner.is_refined() || self.grid.pixels().len() == self.graph.n_vertices() {
+            return partitioner.refined(self.graph, labels);
+        }
+        partitioner.refined(&self.graph.induced(self.grid.pixels()), labels)
+    }
+
     /// π of the active pixels.
     fn pixel_weights(&self, balance: &Balance) -> Result<Vec<f64>> {
         if *balance == Balance::Ratio {
@@ -384,4 +549,6 @@ struct Cut {
     nested: Option<Nested>,
     runs: Vec<Run>,
     is_complete: bool,
+    /// What was rounded, on the active pixels (multiway).
+    embedding: Option<Embedding>,
 }

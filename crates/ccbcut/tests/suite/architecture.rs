@@ -3,9 +3,10 @@
 use std::{fs, path::Path};
 
 /// The walk through the house; each room may use those before it.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 15] = [
     "image",
     "affinity",
+    "points",
     "coarsen",
     "embedding",
     "memory",
@@ -14,6 +15,8 @@ const ROOMS: [&str; 12] = [
     "metrics",
     "control",
     "cluster",
+    "choose",
+    "sweep",
     "report",
     "segment",
 ];
@@ -117,7 +120,8 @@ fn no_room_reaches_downstream() {
     for file in files {
         let relative = file.strip_prefix(&root).unwrap();
         let module = relative.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        if module == "lib" {
+        // Tests may look at the house from anywhere.
+        if module == "lib" || relative.ends_with("tests.rs") {
             continue;
         }
         let allowed = allowed(module);

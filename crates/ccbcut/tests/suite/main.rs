@@ -9,6 +9,9 @@
 //! - `contours`: the contour map of a hierarchy against its label maps.
 //! - `decimation`: the pyramid against stored results of the public formulation.
 //! - `mpb`: cues, contours and their affinity against stored results of the public code.
+//! - `pmi`: the affinity of mutual information against stored densities, and its fast evaluation against the exact one.
+//! - `features`: cuts of feature maps and of tokens, on the grid and on the pixels.
+//! - `rivals`: the other solvers against stored results, all cuts of small graphs, and each other.
 //! - `benchmark`: region scores against stored results of the public benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -18,10 +21,13 @@ mod architecture;
 mod benchmark;
 mod contours;
 mod decimation;
+mod features;
 mod invariants;
 mod mpb;
 mod oracle;
 mod paper;
+mod pmi;
+mod rivals;
 mod solver;
 mod support;
 mod variants;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ccbcut::{
     Balance, Graph, Irrq, Kappa, StopReason, Variant,
+    cost::Criterion,
     embedding::{objective, rotate},
     partition::{SplitContext, best_threshold},
 };
@@ -103,9 +104,10 @@ fn the_last_iterates_have_the_same_differences_and_the_same_split() {
             let pi = Balance::Normalized.weights(&graph).unwrap();
             let tau = run["tau"].as_f64().unwrap();
             let members: Vec<u32> = (0..60).collect();
-            let ctx = SplitContext { graph: &graph, pi: &pi, tau };
+            let criterion = Criterion::Ccb { tau };
+            let ctx = SplitContext { graph: &graph, pi: &pi, criterion };
             let split = best_threshold(&ctx, &members, &fit.embedding.column(0), 1).unwrap().unwrap();
-            close("threshold cost", sweeps, split.cost(), cost, 1e-9);
+            close("threshold cost", sweeps, split.cost(criterion), cost, 1e-9);
             let side = arrays.array(&format!("side_{t}"));
             let stored: Vec<u32> = (0..60).filter(|&v| side.values[v as usize] == 1.0).collect();
             assert!(split.low == stored || split.high == stored, "the same two sides");

@@ -5,12 +5,13 @@ use clap::{FromArgMatches, Parser};
 use serde_json::{Map, Value};
 
 use crate::{
-    args::{AffinityMix, BalanceName, Method as Way, SegmentArgs},
+    args::{AffinityMix, BalanceName, Method as Way, SegmentArgs, Solver},
     exit::Hinted,
     report,
 };
 
-const NAMES: &str = "names are ncut-m, ncut-h, rcut-h, ccn1-m, ccn1.25-h, ccr1.5-m, …, and default";
+const NAMES: &str =
+    "names are ncut-m, ncut-h, rcut-h, ccn1-m, ccn1.25-h, ccr1.5-m, …, ncheeger-h, rcheeger-h, and default";
 
 /// The name of what `ccbcut segment` does when nothing is asked of it.
 const DEFAULT: &str = "default";
@@ -71,6 +72,9 @@ impl Method {
             args.embedding.tau = tau;
             args.embedding.balance = balance;
             args.partition.method = way;
+            if name.contains("cheeger") {
+                args.partition.solver = Solver::Ipm;
+            }
         }
         // So that the columns are those of each number of parts, not of one.
         let columns = args.partition.columns;
@@ -132,6 +136,9 @@ fn cost_and_way(name: &str) -> Option<(f64, BalanceName, Way)> {
     let (balance, tau) = match (cost, cost.get(..3)) {
         ("ncut", _) => (BalanceName::Normalized, 2.0),
         ("rcut", _) => (BalanceName::Ratio, 2.0),
+        // τ plays no part in a Cheeger cut, which knows two parts only.
+        ("ncheeger", _) if way == Way::Hierarchical => (BalanceName::Normalized, 1.0),
+        ("rcheeger", _) if way == Way::Hierarchical => (BalanceName::Ratio, 1.0),
         (_, Some("ccn")) => (BalanceName::Normalized, cost[3..].parse().ok()?),
         (_, Some("ccr")) => (BalanceName::Ratio, cost[3..].parse().ok()?),
         _ => return None,
@@ -145,6 +152,7 @@ pub fn display_name(name: &str) -> String {
     let Some((cost, way)) = head.rsplit_once('-') else { return name.replace(':', " ") };
     let cost = match cost.get(..3) {
         Some("ccn" | "ccr") => format!("{}{}", cost[..3].to_uppercase(), subscript(&cost[3..])),
+        _ if cost.ends_with("cheeger") => format!("{}Cheeger", cost[..1].to_uppercase()),
         _ => format!("{}Cut", cost[..1].to_uppercase()),
     };
     let options =
@@ -176,7 +184,11 @@ mod tests {
         assert_eq!(read("rcut-h"), (2.0, BalanceName::Ratio, Way::Hierarchical));
         assert_eq!(read("ccn1.25-h"), (1.25, BalanceName::Normalized, Way::Hierarchical));
         assert_eq!(read("ccr0.5-m"), (0.5, BalanceName::Ratio, Way::Multiway));
-        for bad in ["", "ncut", "ccn-h", "ccn3-h", "ccn0-h", "ccn1-x", "cut1-h", "ccnnan-h"] {
+        assert_eq!(read("rcheeger-h"), (1.0, BalanceName::Ratio, Way::Hierarchical));
+        let solver = |text: &str| parse(text, &[]).unwrap().args.partition.solver;
+        assert_eq!([solver("ncheeger-h"), solver("ccn1-h")], [Solver::Ipm, Solver::Irrq]);
+        assert_eq!(solver("ccn1-h:solver=ratiodca:refine"), Solver::Ratiodca);
+        for bad in ["ncheeger-m", "", "ncut", "ccn-h", "ccn3-h", "ccn0-h", "ccn1-x", "cut1-h", "ccnnan-h"] {
             assert!(parse(bad, &[]).is_err(), "{bad}");
         }
     }
@@ -233,6 +245,7 @@ mod tests {
     #[test]
     fn names_for_people() {
         assert_eq!(display_name("ccn1.25-h"), "CCN₁.₂₅−H");
+        assert_eq!(display_name("ncheeger-h:starts=0"), "NCheeger−H (starts=0)");
         assert_eq!(display_name("ncut-m:sigma=7:n-init=3"), "NCut−M (sigma=7, n-init=3)");
     }
 }

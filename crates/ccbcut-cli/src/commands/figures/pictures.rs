@@ -78,6 +78,7 @@ impl Picture {
         let prediction = of_image(&ImageRun {
             affinities: 1,
             detects_contours: false,
+            learns_pairs: false,
             height,
             width,
             channels: picture.image.channels(),

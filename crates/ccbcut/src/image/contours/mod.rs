@@ -1,7 +1,7 @@
 //! Where an image has boundaries: the multiscale probability of boundary, mPb.
 //!
 //! Four cues, lightness, two colours and texture, are compared between the two halves of discs of three radii in eight
-//! orientations ([`gradient`]), smoothed along the edge, weighted, and thinned to contours one pixel wide.
+//! orientations, smoothed along the edge, weighted, and thinned to contours one pixel wide.
 //!
 //! # References
 //! P. Arbeláez, M. Maire, C. Fowlkes, J. Malik, "Contour detection and hierarchical image segmentation", TPAMI 33(5),

@@ -68,6 +68,8 @@ impl Scalar for f32 {
 pub(super) struct BlockFactor<T> {
     pub(super) inverse: Vec<T>,
     pub(super) panel: Vec<T>,
+    /// The row of the panel for the ties to the ground; empty where there are none.
+    grounded: Vec<T>,
 }
 
 /// A factored Laplacian of a connected graph.
@@ -85,7 +87,20 @@ impl<'a, T: Scalar> Factor<'a, T> {
     /// # Complexity
     /// About [`Symbolic::flops`] operations, nearly all of them in matrix products.
     pub fn new(symbolic: &'a Symbolic, graph: &Graph) -> Self {
-        let scale = graph.largest_weight().max(f64::MIN_POSITIVE);
+        Self::with_ground(symbolic, graph, &[])
+    }
+
+    /// Factors L + diag(ground), with one positive number per vertex: every vertex is tied to a ground of height zero.
+    ///
+    /// # Complexity
+    /// As [`Factor::new`].
+    pub fn grounded(symbolic: &'a Symbolic, graph: &Graph, ground: &[f64]) -> Self {
+        debug_assert_eq!(ground.len(), graph.n_vertices());
+        Self::with_ground(symbolic, graph, ground)
+    }
+
+    fn with_ground(symbolic: &'a Symbolic, graph: &Graph, ground: &[f64]) -> Self {
+        let scale = ground.iter().copied().fold(graph.largest_weight().max(f64::MIN_POSITIVE), f64::max);
         let mut blocks: Vec<BlockFactor<T>> = Vec::new();
         blocks.resize_with(symbolic.blocks.len(), BlockFactor::default);
         for wave in &symbolic.waves {
@@ -94,6 +109,9 @@ impl<'a, T: Scalar> Factor<'a, T> {
                 let mut front = Front::new(block);
                 front.assemble(symbolic, graph, scale);
                 front.collect(symbolic, &blocks);
+                if !ground.is_empty() {
+                    front.collect_ground(symbolic, &blocks, ground, scale);
+                }
                 front.eliminate()
             });
             for (&b, factor) in wave.iter().zip(done) {
@@ -114,6 +132,8 @@ struct Front<'a, T> {
     block: &'a Block,
     /// (width + height) × width; above the diagonal it holds nothing of use.
     weights: Vec<T>,
+    /// The weights from the columns to the ground; empty where there are none.
+    ground: Vec<T>,
 }
 
 /// Rows of an earlier block, `low..high` in its list, that stand one after the other in this front from `at`.
@@ -127,7 +147,7 @@ struct Piece<'a> {
 impl<'a, T: Scalar> Front<'a, T> {
     fn new(block: &'a Block) -> Self {
         let (width, height) = (block.width(), block.rows.len());
-        Self { block, weights: vec![T::default(); (width + height) * width] }
+        Self { block, weights: vec![T::default(); (width + height) * width], ground: Vec::new() }
     }
 
     /// Puts the weights of the graph in.
@@ -185,6 +205,22 @@ impl<'a, T: Scalar> Front<'a, T> {
         });
     }
 
+    /// The ties of the columns to the ground: their own, and what the elimination of earlier blocks adds.
+    fn collect_ground(&mut self, symbolic: &Symbolic, blocks: &[BlockFactor<T>], ground: &[f64], scale: f64) {
+        let own = &symbolic.order[self.block.start..self.block.end];
+        self.ground = own.iter().map(|&v| T::from_f64(ground[v as usize] / scale)).collect();
+        for source in &self.block.sources {
+            let (from, factor) = (&symbolic.blocks[source.block as usize], &blocks[source.block as usize]);
+            let height = from.rows.len();
+            for (column, &tie) in factor.panel.chunks_exact(height).zip(&factor.grounded) {
+                let rows = source.low as usize..source.high as usize;
+                for (&row, &value) in from.rows[rows.clone()].iter().zip(&column[rows]) {
+                    self.ground[row as usize - self.block.start] += value * tie;
+                }
+            }
+        }
+    }
+
     fn push_pieces(&self, source: &'a Source, from: &Block, pieces: &mut Vec<Piece<'a>>) {
         for run in &from.runs {
             let (low, high) = (run.at.max(source.low) as usize, (run.at + run.len) as usize);
@@ -209,7 +245,7 @@ impl<'a, T: Scalar> Front<'a, T> {
         drop_negligible(&mut self.weights);
         let inverse = simd::widest(
             #[inline(always)]
-            || invert_columns(&self.weights, width, height),
+            || invert_columns(&self.weights, &self.ground, width, height),
         );
         let mut panel = vec![T::default(); height * width];
         if height > 0 {
@@ -219,7 +255,10 @@ impl<'a, T: Scalar> Front<'a, T> {
             multiply(out, Accum::Replace, front.subrows(width, height), inverse);
             drop_negligible(&mut panel);
         }
-        BlockFactor { inverse, panel }
+        let columns = inverse.chunks_exact(width.max(1)).filter(|_| !self.ground.is_empty());
+        let tied = |column: &[T]| column.iter().zip(&self.ground).fold(T::default(), |a, (&x, &g)| a + x * g);
+        let grounded = columns.map(tied).collect();
+        BlockFactor { inverse, panel, grounded }
     }
 }
 
@@ -299,11 +338,12 @@ fn add_scattered<T: Scalar>(
 /// Eliminates the first `width` columns of a front, by themselves and with the sum of what hangs on each from below;
 /// (I − Nᵀ)⁻¹ D^-½, which is upper triangular and not negative.
 #[inline(always)]
-fn invert_columns<T: Scalar>(weights: &[T], width: usize, height: usize) -> Vec<T> {
+fn invert_columns<T: Scalar>(weights: &[T], ground: &[T], width: usize, height: usize) -> Vec<T> {
     let stride = width + height;
     // What hangs on each column from below acts on the block like one more vertex.
     let mut hanging: Vec<T> =
         (0..width).map(|j| sum(&weights[j * stride + width..(j + 1) * stride])).collect();
+    hanging.iter_mut().zip(ground).for_each(|(hanging, &tie)| *hanging += tie);
     let mut inside: Vec<T> = Vec::with_capacity(width * width);
     for j in 0..width {
         inside.extend_from_slice(&weights[j * stride..j * stride + width]);
@@ -409,6 +449,32 @@ mod tests {
         for graph in &graphs {
             check::<f64>(graph, 1e-11);
             check::<f32>(graph, 2e-2);
+        }
+    }
+
+    #[test]
+    fn grounded_solves_undo_the_laplacian_with_a_diagonal() {
+        let graphs = [
+            gallery::path(700),
+            gallery::grid(25, 33),
+            gallery::star(300),
+            gallery::wide(200, 0.05, 2.0, 5),
+            gallery::path(2),
+            gallery::path(1),
+        ];
+        for graph in &graphs {
+            let n = graph.n_vertices();
+            let mut random = Random::new(3);
+            let ground: Vec<f64> = (0..n).map(|_| 0.01 + random.uniform()).collect();
+            let truth: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
+            let mut rhs = vec![0.0; 2 * n];
+            graph.laplacian().apply_block(&truth, &mut rhs);
+            rhs.iter_mut().zip(&truth).enumerate().for_each(|(e, (b, x))| *b += ground[e % n] * x);
+            let symbolic = Symbolic::analyze(graph, f64::INFINITY, f64::INFINITY).unwrap();
+            let mut x = vec![0.0; 2 * n];
+            Factor::<f64>::grounded(&symbolic, graph, &ground).solve(&rhs, &mut x);
+            let error: Vec<f64> = x.iter().zip(&truth).map(|(a, b)| a - b).collect();
+            assert!(norm(&error) <= 1e-9 * norm(&truth), "{} {}", norm(&error), norm(&truth));
         }
     }
 

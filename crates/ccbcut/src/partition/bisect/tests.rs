@@ -42,7 +42,7 @@ fn check(graph: &Graph, balance: &Balance, tau: f64, subgraph_balance: SubgraphB
     assert!(tree.is_complete());
     assert_eq!((tree.n_leaves(), tree.n_vertices(), tree.nodes().len()), (n, n, 2 * n - 1));
     let pi = balance.weights(graph).unwrap();
-    let ctx = SplitContext { graph, pi: &pi, tau };
+    let ctx = SplitContext { graph, pi: &pi, criterion: Criterion::Ccb { tau } };
     for k in 1..=n {
         let labels = tree.cut(k).unwrap();
         assert_eq!(labels.n_segments(), k);
@@ -86,7 +86,7 @@ fn every_number_of_parts_comes_out_nested_and_at_the_cost_stated() {
 fn each_step_is_the_best_of_the_cached_candidates() {
     let graph = gallery::planted(&[8, 9, 10], 0.7, 0.1, 5);
     let pi = Balance::Normalized.weights(&graph).unwrap();
-    let ctx = SplitContext { graph: &graph, pi: &pi, tau: 1.0 };
+    let ctx = SplitContext { graph: &graph, pi: &pi, criterion: Criterion::Ccb { tau: 1.0 } };
     let tree = Bisection::new(10, 1.0).run(&graph, &Balance::Normalized, fiedler, keep_on).unwrap();
     for k in 1..10 {
         let labels = tree.cut(k).unwrap();
@@ -222,4 +222,46 @@ fn a_disconnected_part_is_split_through_its_largest_component_when_the_others_ar
     assert_eq!(halves.cut(2).unwrap().sizes(), [5, 5]);
     // No part can be split into parts of four: then the loose vertices go first, as without a least size.
     assert_eq!(halves.cut(3).unwrap().sizes(), [5, 4, 1]);
+}
+
+#[test]
+fn components_of_the_whole_graph_are_dealt_into_two_bins() {
+    let graph = gallery::planted(&[5, 4, 3, 2], 1.0, 0.0, 1);
+    let sizes = |pieces: Pieces| {
+        let tree =
+            Bisection::new(2, 1.0).pieces(pieces).run(&graph, &Balance::Ratio, fiedler, keep_on).unwrap();
+        assert_eq!(tree.costs()[1], 0.0);
+        tree.cut(2).unwrap().sizes()
+    };
+    assert_eq!(sizes(Pieces::Thorough), [7, 7]);
+    assert_eq!(sizes(Pieces::Peel), [5, 9]);
+}
+
+#[test]
+fn a_part_in_pieces_may_be_split_inside_a_piece() {
+    // Two dumbbells hang on a triangle, one of them heavily by one end: cut off together, they are a part in two
+    // pieces, and the loose end of that dumbbell is better cut off than the two are parted.
+    let mut edges = vec![(0, 1, 9.0), (1, 2, 9.0), (0, 2, 9.0)];
+    for (first, at, tie) in [(3, 0, 1.0), (9, 1, 0.01)] {
+        for clique in [first, first + 3] {
+            edges.extend([
+                (clique, clique + 1, 5.0),
+                (clique + 1, clique + 2, 5.0),
+                (clique, clique + 2, 5.0),
+            ]);
+        }
+        edges.extend([(first, first + 3, 0.01), (first + 1, at, tie), (first + 4, at, 0.01)]);
+    }
+    let graph = Graph::from_edges(15, &edges).unwrap();
+    let pi = Balance::Ratio.weights(&graph).unwrap();
+    let criterion = Criterion::Cheeger;
+    let best = |pieces: Pieces| {
+        let settings = Bisection::new(2, 1.0).criterion(criterion).pieces(pieces);
+        let ctx = SplitContext { graph: &graph, pi: &pi, criterion };
+        let splitter =
+            Splitter { ctx, balance: &Balance::Ratio, settings: &settings, min_size: 1, embed: fiedler };
+        let members: Vec<u32> = (3..15).collect();
+        splitter.best_split(&members).unwrap().unwrap().cost(criterion)
+    };
+    assert!(best(Pieces::Thorough) < 0.7 * best(Pieces::Peel));
 }
