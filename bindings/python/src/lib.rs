@@ -8,6 +8,7 @@ mod control;
 mod cost;
 mod embedding;
 mod error;
+mod features;
 mod graph;
 mod image;
 mod metrics;
@@ -30,6 +31,7 @@ fn _ccbcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(embedding::embed, module)?)?;
     module.add_function(wrap_pyfunction!(partition::partition, module)?)?;
     module.add_function(wrap_pyfunction!(segment::segment, module)?)?;
+    module.add_function(wrap_pyfunction!(features::segment_features, module)?)?;
     module.add_function(wrap_pyfunction!(cost::costs, module)?)?;
     module.add_function(wrap_pyfunction!(cost::ccb_cost, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::region_scores, module)?)?;

@@ -1,8 +1,12 @@
 //! Options, which come as dictionaries with every key present, and become the library's settings.
 
 use ccbcut::{
-    Balance, Irrq, Kappa, Method, Partitioner, Segmenter, Upsampling, Variant,
-    affinity::{ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, ProductAffinity},
+    Balance, Irrq, Kappa, Method, Partitioner, Segmenter, Solver, Upsampling, Variant,
+    affinity::{
+        ContourAffinity, ContourWeight, LabAffinity, LabKernel, Neighborhood, PmiAffinity, PmiBandwidth,
+        ProductAffinity,
+    },
+    cost::Criterion,
     image::contours::{Contours, MultiscalePb},
     partition::Rounding,
 };
@@ -44,9 +48,13 @@ pub struct PartOptions {
     n_segments: usize,
     method: String,
     rounding: String,
-    n_columns: Option<usize>,
+    columns: Option<usize>,
     n_init: usize,
     min_share: f64,
+    solver: String,
+    refine: bool,
+    criterion: Option<String>,
+    starts: Option<usize>,
 }
 
 /// How an image becomes a graph.
@@ -63,6 +71,9 @@ pub struct ImageOptions<'py> {
     contours: Option<PyReadonlyArray2<'py, f32>>,
     contour_weight: String,
     contour_sigma: f64,
+    pmi_pairs: usize,
+    /// Learned where there is none.
+    pmi_bandwidth: Option<f64>,
     levels: usize,
     upsampling: Option<String>,
     connected: bool,
@@ -71,12 +82,18 @@ pub struct ImageOptions<'py> {
 }
 
 /// What a name stands for.
-fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+pub fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     let found = choices.iter().find(|(known, _)| *known == name);
     found.map(|&(_, value)| value).ok_or_else(|| {
         let known: Vec<String> = choices.iter().map(|(known, _)| format!("'{known}'")).collect();
         PyValueError::new_err(format!("{what} is '{name}', but it must be one of {}", known.join(", ")))
     })
+}
+
+/// How labels reach the pixels.
+pub fn upsampling(name: &str) -> PyResult<Upsampling> {
+    let ways = [Upsampling::Prolong, Upsampling::Nearest].map(|way| (way.name(), way));
+    choose("upsampling", name, &ways)
 }
 
 impl CutOptions<'_> {
@@ -124,21 +141,46 @@ impl CutOptions<'_> {
     /// The partitioner with these settings.
     pub fn partitioner(&self, parts: &PartOptions) -> PyResult<Partitioner> {
         let methods = [Method::Multiway, Method::Hierarchical].map(|method| (method.name(), method));
-        let all = [Rounding::KMeans, Rounding::Discretize, Rounding::Procrustes];
-        let partitioner = Partitioner::new(parts.n_segments, self.tau)
+        let roundings = [Rounding::KMeans, Rounding::Discretize, Rounding::Procrustes].map(|way| (way.name(), way));
+        let solvers = [Solver::Irrq, Solver::Ipm, Solver::Soc, Solver::RatioDca].map(|it| (it.name(), it));
+        let criteria =
+            [("ccb", Criterion::Ccb { tau: self.tau }), ("cheeger", Criterion::Cheeger), ("cut", Criterion::Ratio)];
+        let mut partitioner = Partitioner::new(parts.n_segments, self.tau)
             .balance(self.balance()?)
             .method(choose("method", &parts.method, &methods)?)
             .variant(self.variant()?)
-            .rounding(choose("rounding", &parts.rounding, &all.map(|rounding| (rounding.name(), rounding)))?)
+            .rounding(choose("rounding", &parts.rounding, &roundings)?)
             .n_init(parts.n_init)
             .min_share(parts.min_share)
             .seed(self.seed)
-            .irrq(|irrq| self.configure(irrq));
-        Ok(match parts.n_columns {
+            .irrq(|irrq| self.configure(irrq))
+            .solver(choose("solver", &parts.solver, &solvers)?)
+            .refine(parts.refine);
+        if let Some(name) = &parts.criterion {
+            partitioner = partitioner.criterion(choose("criterion", name, &criteria)?);
+        }
+        if let Some(starts) = parts.starts {
+            partitioner = partitioner.n_starts(starts);
+        }
+        Ok(match parts.columns {
             Some(columns) => partitioner.n_columns(columns),
             None => partitioner,
         })
     }
+
+    /// The segmenter with these settings; affinity and levels are the caller's.
+    pub fn segmenter(&self, parts: &PartOptions) -> PyResult<Segmenter> {
+        let partitioner = self.partitioner(parts)?;
+        Ok(Segmenter::new(parts.n_segments, self.tau).partitioner(|_| partitioner))
+    }
+}
+
+/// How pixels are compared.
+#[derive(Clone, Copy)]
+enum Factor {
+    Lab,
+    Mpb,
+    Pmi,
 }
 
 impl ImageOptions<'_> {
@@ -146,12 +188,19 @@ impl ImageOptions<'_> {
     pub fn affinity(&self) -> PyResult<ProductAffinity> {
         let near = Neighborhood::new(self.radius);
         let mut product = ProductAffinity::new();
+        let factors = [("lab", Factor::Lab), ("mpb", Factor::Mpb), ("pmi", Factor::Pmi)];
         for (name, power) in &self.affinity {
-            product = if choose("affinity", name, &[("lab", true), ("mpb", false)])? {
-                let affinity = LabAffinity::new(self.kernel()?).neighborhood(near).smoothing(self.smooth);
-                product.and(affinity, *power)
-            } else {
-                product.and(self.by_contours()?.neighborhood(near), *power)
+            product = match choose("affinity", name, &factors)? {
+                Factor::Lab => {
+                    let affinity = LabAffinity::new(self.kernel()?).neighborhood(near).smoothing(self.smooth);
+                    product.and(affinity, *power)
+                }
+                Factor::Mpb => product.and(self.by_contours()?.neighborhood(near), *power),
+                Factor::Pmi => {
+                    let width = self.pmi_bandwidth.map_or(PmiBandwidth::Learned, PmiBandwidth::Fixed);
+                    let affinity = PmiAffinity::default().neighborhood(near).seed(self.seed);
+                    product.and(affinity.n_kernels(self.pmi_pairs).bandwidth(width), *power)
+                }
             };
         }
         Ok(product)
@@ -186,14 +235,9 @@ impl ImageOptions<'_> {
 
     /// The segmenter with these settings.
     pub fn segmenter(&self, cut: &CutOptions<'_>, parts: &PartOptions) -> PyResult<Segmenter> {
-        let partitioner = cut.partitioner(parts)?;
-        let segmenter = Segmenter::new(parts.n_segments, cut.tau)
-            .partitioner(|_| partitioner)
-            .affinity(self.affinity()?)
-            .levels(self.levels)
-            .connected(self.connected);
+        let segmenter =
+            cut.segmenter(parts)?.affinity(self.affinity()?).levels(self.levels).connected(self.connected);
         let Some(name) = &self.upsampling else { return Ok(segmenter) };
-        let ways = [Upsampling::Prolong, Upsampling::Nearest].map(|way| (way.name(), way));
-        Ok(segmenter.upsampling(choose("upsampling", name, &ways)?))
+        Ok(segmenter.upsampling(upsampling(name)?))
     }
 }

@@ -1,6 +1,6 @@
 //! Image → label map.
 
-use ccbcut::{Control, LabelMap, cost::Costs};
+use ccbcut::{Control, LabelMap, Segmentation};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 
@@ -39,13 +39,20 @@ pub fn segment<'py>(
     let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
     let work = |stop: Stop<'_>| segmenter.segment_with(&image, mask, &mut Control::new().stop(stop));
     let cut = run(py, options.threads, work)?;
-    let shape = [image.height(), image.width()];
-    let costs: Costs = cut.report.costs;
+    to_record(py, &cut, [image.height(), image.width()])
+}
+
+/// A cut as dictionaries and arrays.
+pub fn to_record<'py>(
+    py: Python<'py>,
+    cut: &Segmentation,
+    shape: [usize; 2],
+) -> PyResult<SegmentRecord<'py>> {
     Ok(SegmentRecord {
         labels: to_map(py, cut.labels.as_slice(), shape)?,
         tree: cut.tree().map(|tree| tree_record(py, tree)),
         leaves: cut.leaf_nodes().map(|nodes| to_map(py, &nodes, shape)).transpose()?,
-        costs: costs.into(),
+        costs: cut.report.costs.into(),
         runs: records(&cut.report.runs),
         levels: cut.report.levels,
     })

@@ -3,7 +3,7 @@
 Compassionately Conservative Balanced (CCB) cuts have a knob ``tau``: at 2 they are the normalized (or ratio) cut,
 which wants parts of similar size; below it small, weakly tied parts may stand alone, the sooner the smaller ``tau``.
 
-- Images: `segment`, `hierarchy`, `affinity_graph`, `contours`.
+- Images: `segment`, `hierarchy`, `affinity_graph`, `contours`; `segment_features` for any other map.
 - Graphs: `partition`, `embed`, `cost`, `costs`, and `cut_normalized` for region adjacency graphs.
 - Data: the scikit-learn estimators `CCBCut` and `CCBEmbedding` (with ``pip install ccbcut[sklearn]``).
 - Scores: `metrics`. Pictures: `plot` (with ``pip install ccbcut[plot]``).
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccbcut import metrics
 from ccbcut._ccbcut import CcbError, __version__
+from ccbcut._features import segment_features
 from ccbcut._graph import Partition, cost, costs, embed, partition
 from ccbcut._image import Hierarchy, affinity_graph, contours, hierarchy, segment
 from ccbcut._rag import cut_normalized
@@ -52,6 +53,7 @@ __all__ = [
     "partition",
     "plot",
     "segment",
+    "segment_features",
 ]
 
 # What needs more than NumPy and SciPy is imported when it is first asked for.

@@ -93,6 +93,15 @@ def segment(
     parts: Mapping[str, Any],
     image_options: Mapping[str, Any],
 ) -> _Segmentation: ...
+def segment_features(
+    features: npt.NDArray[np.float32],
+    mask: npt.NDArray[np.bool_] | None,
+    pixels: npt.NDArray[np.float32] | None,
+    pixel_mask: npt.NDArray[np.bool_] | None,
+    options: Mapping[str, Any],
+    parts: Mapping[str, Any],
+    feature_options: Mapping[str, Any],
+) -> _Segmentation: ...
 def costs(graph: Graph, labels: npt.NDArray[np.uint32], tau: float) -> _Costs: ...
 def ccb_cost(graph: Graph, labels: npt.NDArray[np.uint32], options: Mapping[str, Any]) -> float: ...
 def region_scores(

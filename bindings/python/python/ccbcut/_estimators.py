@@ -237,7 +237,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
             rounding="kmeans" if by_qr else self.assign_labels,
             n_init=1 if by_qr else self.n_init,
             min_share=self.min_share,
-            n_columns=max(count("n_clusters", self.n_clusters) - 1, 1)
+            columns=max(count("n_clusters", self.n_clusters) - 1, 1)
             if self.n_components is None
             else self.n_components,
             **self._options(),

@@ -71,7 +71,8 @@ def partition(
         Restarts of k-means.
     min_share : float, default 0.0
         Least size of a part as a share of the whole (hierarchical).
-    kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, n_columns
+    solver, refine, criterion, starts, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, \
+early_stop, rotate, columns
         As the options of the command with the same names.
     seed : int, default 0
         Seed of everything random. The same seed gives the same labels as the command.

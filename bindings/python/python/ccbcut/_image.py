@@ -109,8 +109,8 @@ def segment(
     mask : array-like of bool, shape (height, width), optional
         The pixels to cut; the others get the label -1.
     affinity : str, default "lab"
-        How pixels are compared: ``lab`` (colours), ``mpb`` (contours between them), or a product such as
-        ``0.5lab+2mpb``.
+        How pixels are compared: ``lab`` (colours), ``mpb`` (contours between them), ``pmi`` (how often two such pixels
+        meet, beyond chance), or a product such as ``0.5lab+2mpb``.
     sigma : float, default 5.0
         Width of the colour kernel, in Lab units.
     radius : float, default 10.0
@@ -121,10 +121,10 @@ def segment(
         Boundary strengths for ``mpb``, 0 to 1, instead of those that `contours` finds.
     connected : bool, default False
         Whether segments are split into their connected regions at the end.
-    kernel, scale, beta, smooth, contour_weight, contour_sigma, upsampling
+    kernel, scale, beta, smooth, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, upsampling
         As the options of ``ccbcut segment`` with the same names.
-    balance, rounding, n_init, min_share, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, \
-early_stop, rotate, n_columns, seed, threads
+    balance, rounding, n_init, min_share, solver, refine, criterion, starts, kappa, kappa_count, variant, \
+max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
         As in `partition`.
 
     Returns
@@ -198,7 +198,8 @@ def affinity_graph(image: Any, kind: str = "lab", *, mask: Any = None, **options
         How pixels are compared, as `affinity` in `segment`.
     mask : array-like of bool, shape (height, width), optional
         Pixels that are not marked have no edges.
-    sigma, radius, kernel, scale, beta, smooth, contours, contour_weight, contour_sigma, seed, threads
+    sigma, radius, kernel, scale, beta, smooth, contours, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, \
+seed, threads
         As in `segment`.
 
     Returns

@@ -24,7 +24,16 @@ CUT_DEFAULTS: dict[str, Any] = {
     "seed": 0,
     "threads": 0,
 }
-PART_DEFAULTS: dict[str, Any] = {"rounding": "kmeans", "n_columns": None, "n_init": 10, "min_share": 0.0}
+PART_DEFAULTS: dict[str, Any] = {
+    "rounding": "kmeans",
+    "columns": None,
+    "n_init": 10,
+    "min_share": 0.0,
+    "solver": "irrq",
+    "refine": False,
+    "criterion": None,
+    "starts": None,
+}
 IMAGE_DEFAULTS: dict[str, Any] = {
     "affinity": None,
     "kernel": "gaussian",
@@ -36,14 +45,21 @@ IMAGE_DEFAULTS: dict[str, Any] = {
     "contours": None,
     "contour_weight": "sigmoid",
     "contour_sigma": 0.1,
+    "pmi_pairs": 5000,
+    "pmi_bandwidth": 0.05,
     "levels": 2,
     "upsampling": None,
     "connected": False,
 }
-_COUNTS = {"max_iterations", "seed", "threads", "n_init", "levels", "kappa_count", "n_columns"}
-_NAMES = {"variant", "rounding", "kernel", "contour_weight", "upsampling"}
-_FLAGS = {"early_stop", "rotate", "connected"}
-_ELSEWHERE = {"balance", "affinity", "contours"}
+_COUNTS = {
+    "max_iterations", "seed", "threads", "n_init", "levels", "kappa_count", "columns", "starts", "pmi_pairs",
+}  # fmt: skip
+_NAMES = {
+    "variant", "rounding", "solver", "criterion", "kernel", "contour_weight", "upsampling", "metric", "cosine_weight",
+    "neighbors",
+}  # fmt: skip
+_FLAGS = {"early_stop", "rotate", "refine", "connected"}
+_ELSEWHERE = {"balance", "affinity", "contours", "pmi_bandwidth", "bandwidth"}
 
 
 def take(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -96,19 +112,21 @@ def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, A
         if pixels.shape[2] != 1:
             raise ValueError(f"contours has {pixels.shape[2]} channels, but it must have one")
         options["contours"] = pixels[:, :, 0]
+    width = options["pmi_bandwidth"]
+    options["pmi_bandwidth"] = None if width == "learned" else number("pmi_bandwidth", width)
     formula = options["affinity"] or ("lab" if contours is None else "mpb")
     return {**options, "affinity": read_formula(formula), "seed": seed, "threads": threads}
 
 
 def read_formula(formula: Any) -> list[tuple[str, float]]:
-    """The factors of ``lab``, ``mpb``, ``lab+mpb`` or ``0.5lab+2mpb``, and their powers."""
+    """The factors of ``lab``, ``mpb``, ``pmi`` or ``0.5lab+2mpb``, and their powers."""
     if not isinstance(formula, str):
         raise TypeError(f"affinity is {formula!r}, but it must be a string")
     factors: list[tuple[str, float]] = []
     for term in formula.split("+"):
         match = re.fullmatch(r"\s*(\d*\.?\d*)\s*([a-z]+)\s*", term.lower())
         if match is None or match[1] == "." or match[2] in dict(factors):
-            raise ValueError(f"affinity is '{formula}', but it must be like 'lab', 'mpb' or '0.5lab+2mpb'")
+            raise ValueError(f"affinity is '{formula}', but it must be like 'lab', 'mpb', 'pmi' or '0.5lab+2mpb'")
         factors.append((match[2], float(match[1] or 1.0)))
     return factors
 
