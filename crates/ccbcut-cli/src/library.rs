@@ -12,6 +12,7 @@ use ccbcut::{
     image::contours::{Contours, MultiscalePb},
     memory::ImageRun,
     partition::Rounding,
+    segment::default_levels,
 };
 
 use crate::{
@@ -41,7 +42,8 @@ pub fn custom_ccb(
     balance.map(|balance| ccb_cut(graph, labels, balance, tau)).transpose()
 }
 
-fn variant(args: &EmbeddingArgs) -> Variant {
+/// The variant that the options name.
+pub fn variant(args: &EmbeddingArgs) -> Variant {
     match args.variant {
         args::Variant::Published => Variant::Published,
         args::Variant::Released => Variant::Released,
@@ -68,12 +70,17 @@ fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
         .rotate(args.rotate)
 }
 
-/// The partitioner with the options' settings.
-pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Partitioner {
-    let method = match partition.method {
+/// The method that the options name.
+pub fn method(partition: &PartitionArgs) -> Method {
+    match partition.method {
         args::Method::Hierarchical => Method::Hierarchical,
         args::Method::Multiway => Method::Multiway,
-    };
+    }
+}
+
+/// The partitioner with the options' settings.
+pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Partitioner {
+    let method = method(partition);
     let rounding = match partition.rounding {
         args::Rounding::Kmeans => Rounding::KMeans,
         args::Rounding::Discretize => Rounding::Discretize,
@@ -85,7 +92,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .variant(variant(embedding))
         .rounding(rounding)
         .n_init(partition.n_init)
-        .min_share(partition.min_share)
+        .min_share(partition.min_share.unwrap_or(0.0))
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
     let partitioner = match partition.columns {
@@ -130,7 +137,7 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
                     Kernel::Adaptive => LabKernel::Adaptive { scale: graph.scale },
                     Kernel::Released => LabKernel::Released { beta: graph.beta },
                 };
-                product.and(LabAffinity::new(kernel).neighborhood(near).smoothing(graph.smooth), power)
+                product.and(LabAffinity::new(kernel).neighborhood(near).smoothing(graph.smoothing()), power)
             }
             Affinity::Mpb => {
                 let sigma = graph.contour_sigma;
@@ -164,6 +171,7 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
 pub fn image_run(
     image: &Image,
     graph: &ImageGraphArgs,
+    (method, variant): (Method, Variant),
     segments: usize,
     columns: usize,
 ) -> ccbcut::Result<ImageRun> {
@@ -176,7 +184,7 @@ pub fn image_run(
         detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
         learns_pairs: mix.has(Affinity::Pmi),
         offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
-        levels: graph.levels,
+        levels: graph.levels.unwrap_or_else(|| default_levels(method, variant, image.n_pixels())),
         segments,
         columns,
     })
@@ -193,8 +201,11 @@ pub fn segmenter(
     let segmenter = Segmenter::new(partition.segments.count(), embedding.tau)
         .partitioner(|_| partitioner(partition, embedding))
         .affinity(affinity(graph, embedding.seed, contours))
-        .levels(graph.levels)
         .connected(connected);
+    let segmenter = match graph.levels {
+        Some(levels) => segmenter.levels(levels),
+        None => segmenter,
+    };
     match graph.upsampling {
         Some(args::Upsampling::Prolong) => segmenter.upsampling(ccbcut::Upsampling::Prolong),
         Some(args::Upsampling::Nearest) => segmenter.upsampling(ccbcut::Upsampling::Nearest),

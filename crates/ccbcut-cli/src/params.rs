@@ -62,6 +62,8 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
         let follows_from: &[&str] = match key.as_str() {
             "columns" => &["segments", "variant", "method"],
             "upsampling" => &["variant"],
+            "smooth" => &["kernel"],
+            "min_share" => &["method", "variant"],
             _ => &[],
         };
         if follows_from.iter().any(|id| is_given(id)) {

@@ -54,6 +54,7 @@ impl CompareArgs {
     #[must_use]
     pub fn resolved(mut self) -> Self {
         self.graph.affinity = Some(self.graph.mix());
+        self.graph.smooth = Some(self.graph.smoothing());
         self.embedding = self.embedding.resolved(self.graph.mix().default_kappa());
         self
     }

@@ -142,7 +142,7 @@ pub struct CostArgs {
     #[serde(flatten)]
     pub input: GraphInputArgs,
     /// Of CCN and CCR: any value of 0 and above
-    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", default_value_t = ccbcut::segment::TAU, allow_negative_numbers = true)]
     pub tau: f64,
     /// Also the Bühler–Hein costs at this p > 1 (two parts only)
     #[arg(long, value_name = "P", allow_negative_numbers = true)]

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
+use ccbcut::segment::{MIN_SHARE, SIGMA, SMOOTHING};
+
 use super::{
-    AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, PartitionArgs,
-    PmiWidth, Upsampling, Variant,
+    AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, Method,
+    PartitionArgs, PmiWidth, Upsampling, Variant,
 };
 
 /// Cut images into segments.
@@ -45,6 +47,11 @@ impl SegmentArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
+        let is_released = self.embedding.variant == Variant::Released;
+        if self.partition.method == Method::Hierarchical && !is_released {
+            self.partition.min_share = self.partition.min_share.or(Some(MIN_SHARE));
+        }
+        self.graph.smooth = Some(self.graph.smoothing());
         self.partition = self.partition.resolved(self.embedding.variant);
         let default = match self.embedding.variant {
             Variant::Released => Upsampling::Nearest,
@@ -96,7 +103,7 @@ pub struct ImageGraphArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_short_help = true)]
     pub kernel: Kernel,
     /// Width of the Gaussian kernel, in Lab units; larger ties more
-    #[arg(long, value_name = "S", default_value_t = 5.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = SIGMA, allow_negative_numbers = true)]
     pub sigma: f64,
     /// Width of the adaptive kernel, in median distances of the image
     #[arg(
@@ -116,17 +123,12 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub beta: f64,
-    /// Blur colours by a Gaussian of this many pixels before they are compared
+    /// Blur colours by a Gaussian of this many pixels before they are compared [default: 1; released kernel: 0]
     ///
-    /// Fine texture then no longer cuts a region to pieces. 0 compares the pixels as they are.
-    #[arg(
-        long,
-        value_name = "PIXELS",
-        default_value_t = 0.0,
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
-    pub smooth: f64,
+    /// Fine texture then no longer cuts a region to pieces. 0 compares the pixels as they are: for drawings, and wherever
+    /// boundaries must be exact to the pixel.
+    #[arg(long, value_name = "PIXELS", hide_short_help = true, allow_negative_numbers = true)]
+    pub smooth: Option<f64>,
     /// Pixels up to this far apart are tied
     #[arg(
         long,
@@ -136,9 +138,10 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub radius: f64,
-    /// How often the graph is halved before it is cut; 0 for full resolution
-    #[arg(long, value_name = "N", default_value_t = 2, hide_short_help = true)]
-    pub levels: usize,
+    /// How often the graph is halved before it is cut; 0 for full resolution [default: 2; hierarchical cuts of 96,000 pixels or
+    /// more: 3]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub levels: Option<usize>,
     /// How labels reach the pixels (hierarchical) [default: prolong; nearest in the released variant]
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub upsampling: Option<Upsampling>,
@@ -159,6 +162,15 @@ impl ImageGraphArgs {
             None => AffinityMix::default(),
         };
         self.affinity.clone().unwrap_or_else(default)
+    }
+
+    /// How far colours are blurred, the default filled in.
+    pub fn smoothing(&self) -> f64 {
+        let default = match self.kernel {
+            Kernel::Gaussian | Kernel::Adaptive => SMOOTHING,
+            Kernel::Released => 0.0,
+        };
+        self.smooth.unwrap_or(default)
     }
 }
 

@@ -68,6 +68,7 @@ impl SweepArgs {
     pub fn resolved(mut self) -> Self {
         self.graph = self.graph.resolved();
         self.image.affinity = Some(self.image.mix());
+        self.image.smooth = Some(self.image.smoothing());
         self
     }
 

@@ -160,7 +160,8 @@ impl Input {
             Self::Graph(graph) => return Ok(of_graph(graph, args.segments)),
             Self::Picture(picture) => &picture.image,
         };
-        Ok(of_image(&library::image_run(image, &args.graph, args.segments, args.segments)?))
+        let way = (ccbcut::Method::Hierarchical, library::variant(&args.embedding));
+        Ok(of_image(&library::image_run(image, &args.graph, way, args.segments, args.segments)?))
     }
 }
 

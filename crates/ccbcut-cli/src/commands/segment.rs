@@ -135,9 +135,8 @@ fn segment_one(job: &Job, args: &SegmentArgs, watch: &Watch, output: &Output) ->
         report.features = Some(features.facts(&input.image, input.mask.as_deref())?);
     }
     let is_decimated = input.features.as_ref().is_none_or(Features::is_local);
-    let levels = report.graph.levels.filter(|&levels| is_decimated && levels < args.graph.levels);
-    if let Some(levels) = levels {
-        let asked = args.graph.levels;
+    let fewer = |(made, asked): &(usize, usize)| is_decimated && made < asked;
+    if let Some((levels, asked)) = report.graph.levels.zip(args.graph.levels).filter(fewer) {
         output.status(&format!("{name}: {levels} of {asked} levels made: the image is too small for more"));
     }
     if !report.converged {
@@ -334,7 +333,8 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         return features.predict(args, image);
     }
     let columns = args.partition.columns.unwrap_or(1);
-    Ok(of_image(&library::image_run(image, &args.graph, args.partition.segments.count(), columns)?))
+    let way = (library::method(&args.partition), library::variant(&args.embedding));
+    Ok(of_image(&library::image_run(image, &args.graph, way, args.partition.segments.count(), columns)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

@@ -10,7 +10,7 @@ use ccbcut::{
     },
     image::principal::principal,
     memory::{ImageRun, Prediction, TokenRun, of_image, of_tokens},
-    segment::Enlarger,
+    segment::{Enlarger, default_levels},
 };
 use ccbcut_io::{FeatureMap, FeatureOptions, Layout, Limits, read_features};
 
@@ -19,7 +19,7 @@ use crate::{
         self, BandwidthArg, CosineWeight, FeatureArgs, FeatureMetric, LayoutArg, NeighborsArg, SegmentArgs,
     },
     exit::Hinted,
-    paint,
+    library, paint,
     report::FeatureFacts,
 };
 
@@ -100,7 +100,10 @@ impl Features {
                     // The map, its planes, and the picture.
                     channels: 2 * map.channels() + 3,
                     offsets,
-                    levels: args.graph.levels,
+                    levels: args.graph.levels.unwrap_or_else(|| {
+                        let way = (library::method(&args.partition), library::variant(&args.embedding));
+                        default_levels(way.0, way.1, map.n_pixels())
+                    }),
                     segments: args.partition.segments.count(),
                     columns,
                 }));

@@ -13,7 +13,7 @@ const PIXELS: usize = HEIGHT * WIDTH;
 #[test]
 fn a_folder_gets_the_label_map_in_every_format_and_three_pictures() {
     let desk = Desk::with_scene();
-    let ended = desk.run("segment a.png -k 3 -o deep/out --format png,npy,tif,mat").succeeded();
+    let ended = desk.run("segment a.png -k 3 --smooth 0 -o deep/out --format png,npy,tif,mat").succeeded();
     assert!(ended.stdout.contains("48 × 36 pixels → 3 parts"), "{}", ended.stdout);
     assert_eq!(ended.stderr, "");
     let labels = ["a-labels.mat", "a-labels.npy", "a-labels.png", "a-labels.tif"];
@@ -153,7 +153,7 @@ fn one_bad_file_of_a_batch_does_not_stop_the_rest() {
     let desk = Desk::with_scene();
     desk.paint("c.png", 20, 24, |_, column| if column < 12 { [200, 60, 50] } else { [40, 110, 190] });
     desk.write("b.png", "not a picture");
-    let ended = desk.run("segment a.png b.png c.png -k 2 -o out --no-pictures --json");
+    let ended = desk.run("segment a.png b.png c.png -k 2 --smooth 0 -o out --no-pictures --json");
     assert_eq!(ended.status, 2);
     assert!(ended.stderr.starts_with("error: reading image `b.png`\n"), "{}", ended.stderr);
     assert!(ended.stderr.ends_with("2 of 3 images done, 1 failed\n"), "{}", ended.stderr);

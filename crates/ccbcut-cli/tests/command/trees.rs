@@ -94,7 +94,7 @@ fn the_number_of_parts_can_be_chosen() {
 fn a_constant_image_is_one_region_and_three_colours_are_three() {
     let desk = Desk::with_scene();
     desk.paint("flat.png", 24, 36, |_, _| [90, 120, 60]);
-    let options = "-k auto --k-max 5 --levels 1 --radius 4 --no-pictures --json";
+    let options = "-k auto --k-max 5 --levels 1 --smooth 0 --radius 4 --no-pictures --json";
     let flat = desk.run(&format!("segment flat.png {options}")).succeeded().report();
     assert_eq!(flat["n_segments"], 1, "{}", flat["k_choice"]);
     let scene = desk.run(&format!("segment a.png {options} --evidence e.svg")).succeeded().report();

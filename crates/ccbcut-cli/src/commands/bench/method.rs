@@ -17,7 +17,7 @@ const NAMES: &str =
 const DEFAULT: &str = "default";
 
 /// How the paper's methods compare pixels, unless something else is set; whatever the defaults of `segment` are.
-const PAPER: [&str; 3] = ["sigma=5", "smooth=0", "min-share=0"];
+const PAPER: [&str; 4] = ["sigma=5", "smooth=0", "min-share=0", "levels=2"];
 
 /// A method of a benchmark.
 #[derive(Debug)]
@@ -196,13 +196,16 @@ mod tests {
     #[test]
     fn own_options_come_before_those_for_all() {
         let method = parse("ccn1-h:sigma=7:early-stop", &["sigma=3", "min-share=0.02"]).unwrap();
-        assert_eq!((method.args.graph.sigma, method.args.partition.min_share), (7.0, 0.02));
+        assert_eq!((method.args.graph.sigma, method.args.partition.min_share), (7.0, Some(0.02)));
         assert!(method.args.embedding.early_stop);
         assert_eq!(method.name, "ccn1-h:sigma=7:early-stop");
         let parameters = method.parameters().unwrap();
         assert!(parameters.contains_key("sigma") && !parameters.contains_key("segments"));
         let paper = parse("ncut-h", &[]).unwrap().args;
-        assert_eq!((paper.graph.sigma, paper.graph.smooth, paper.partition.min_share), (5.0, 0.0, 0.0));
+        assert_eq!(
+            (paper.graph.sigma, paper.graph.smooth, paper.partition.min_share),
+            (5.0, Some(0.0), Some(0.0))
+        );
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
         assert!(parse("ccn1-h:tau=7", &[]).is_err());
     }

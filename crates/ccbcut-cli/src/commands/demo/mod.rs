@@ -54,14 +54,15 @@ pub fn run(args: &DemoArgs, output: &Output) -> Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// The one call into the library: the scene cut at `tau` with the defaults of `segment`; the labels, and what
+/// The one call into the library: the scene cut at `tau` as the paper compares pixels; the labels, and what
 /// they cost (CCN) at each of [`TAUS`].
 fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> Result<(LabelMap, [f64; 2])> {
     let pixels = scene.rgb.iter().map(|&v| f32::from(v) / 255.0).collect();
     let image = Image::new(HEIGHT, WIDTH, 3, pixels)?;
     let affinity = LabAffinity::default();
     let segmenter = Segmenter::new(args.segments, tau)
-        .partitioner(|partitioner| partitioner.seed(args.seed))
+        .partitioner(|partitioner| partitioner.seed(args.seed).min_share(0.0))
+        .levels(2)
         .affinity(affinity);
     let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
     let cut = segmenter.segment_with(&image, None, &mut Control::new().observer(&mut observe))?;
@@ -74,7 +75,9 @@ fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> R
 /// The command that makes the same cut.
 fn command(tau: f64, args: &DemoArgs) -> String {
     let (k, seed) = (args.segments, args.seed);
-    format!("ccbcut segment scene.png -k {k} --tau {tau} --seed {seed} -o tau{tau}")
+    format!(
+        "ccbcut segment scene.png -k {k} --tau {tau} --sigma 5 --smooth 0 --min-share 0 --levels 2 --seed {seed} -o tau{tau}"
+    )
 }
 
 /// The page and the pictures beside it.
