@@ -29,7 +29,7 @@ pub struct FeatureOptions {
     neighbors: String,
     n_neighbors: usize,
     radius: f64,
-    levels: usize,
+    levels: Option<usize>,
     sigma: f64,
     upsampling: Option<String>,
     connected: bool,
@@ -37,7 +37,6 @@ pub struct FeatureOptions {
 
 /// Cuts a feature map; an image that it covers, with the mask of its pixels, takes the labels to its own size.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "as many as there are arrays and dictionaries")]
 pub fn segment_features<'py>(
     py: Python<'py>,
     features: PyReadonlyArray3<'py, f32>,
@@ -96,13 +95,15 @@ impl FeatureOptions {
     /// Only a local graph is decimated.
     fn segmenter(&self, cut: &CutOptions<'_>, parts: &PartOptions) -> PyResult<(Segmenter, Upsampling)> {
         let affinity = self.affinity()?;
-        let levels = if self.neighbors == "local" { self.levels } else { 0 };
+        let levels = if self.neighbors == "local" { self.levels } else { Some(0) };
         let way = self.upsampling.as_deref().map(upsampling).transpose()?;
-        let segmenter = cut.segmenter(parts)?.affinity(affinity).levels(levels);
-        let segmenter = match way {
-            Some(way) => segmenter.upsampling(way),
-            None => segmenter,
-        };
+        let mut segmenter = cut.segmenter(parts)?.affinity(affinity);
+        if let Some(levels) = levels {
+            segmenter = segmenter.levels(levels);
+        }
+        if let Some(way) = way {
+            segmenter = segmenter.upsampling(way);
+        }
         Ok((segmenter, way.unwrap_or(Upsampling::Prolong)))
     }
 }

@@ -74,7 +74,7 @@ pub struct ImageOptions<'py> {
     pmi_pairs: usize,
     /// Learned where there is none.
     pmi_bandwidth: Option<f64>,
-    levels: usize,
+    levels: Option<usize>,
     upsampling: Option<String>,
     connected: bool,
     pub seed: u64,
@@ -141,10 +141,14 @@ impl CutOptions<'_> {
     /// The partitioner with these settings.
     pub fn partitioner(&self, parts: &PartOptions) -> PyResult<Partitioner> {
         let methods = [Method::Multiway, Method::Hierarchical].map(|method| (method.name(), method));
-        let roundings = [Rounding::KMeans, Rounding::Discretize, Rounding::Procrustes].map(|way| (way.name(), way));
+        let roundings =
+            [Rounding::KMeans, Rounding::Discretize, Rounding::Procrustes].map(|way| (way.name(), way));
         let solvers = [Solver::Irrq, Solver::Ipm, Solver::Soc, Solver::RatioDca].map(|it| (it.name(), it));
-        let criteria =
-            [("ccb", Criterion::Ccb { tau: self.tau }), ("cheeger", Criterion::Cheeger), ("cut", Criterion::Ratio)];
+        let criteria = [
+            ("ccb", Criterion::Ccb { tau: self.tau }),
+            ("cheeger", Criterion::Cheeger),
+            ("cut", Criterion::Ratio),
+        ];
         let mut partitioner = Partitioner::new(parts.n_segments, self.tau)
             .balance(self.balance()?)
             .method(choose("method", &parts.method, &methods)?)
@@ -235,8 +239,10 @@ impl ImageOptions<'_> {
 
     /// The segmenter with these settings.
     pub fn segmenter(&self, cut: &CutOptions<'_>, parts: &PartOptions) -> PyResult<Segmenter> {
-        let segmenter =
-            cut.segmenter(parts)?.affinity(self.affinity()?).levels(self.levels).connected(self.connected);
+        let mut segmenter = cut.segmenter(parts)?.affinity(self.affinity()?).connected(self.connected);
+        if let Some(levels) = self.levels {
+            segmenter = segmenter.levels(levels);
+        }
         let Some(name) = &self.upsampling else { return Ok(segmenter) };
         Ok(segmenter.upsampling(upsampling(name)?))
     }

@@ -26,7 +26,9 @@ def names(scene, tmp_path, monkeypatch):
 
 
 def test_the_readme(names):
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
@@ -36,7 +38,9 @@ def test_the_readme(names):
 def test_the_guide(names):
     text = (ROOT / "docs" / "guide" / "python.md").read_text("utf-8")
     blocks = re.findall(r"(?:^    .*\n)+", text, re.MULTILINE)
-    code = ["\n".join(line[4:] for line in block.splitlines()) for block in blocks if "pip install" not in block]
+    code = [
+        "\n".join(line[4:] for line in block.splitlines()) for block in blocks if "pip install" not in block
+    ]
     assert len(code) > 4
     for block in code:
         exec(compile(block, "docs/guide/python.md", "exec"), names)

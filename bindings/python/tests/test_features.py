@@ -37,11 +37,20 @@ def test_every_shape_gives_the_same_labels(tokens):
     [
         ({}, []),
         ({"tau": 2, "method": "multiway"}, ["--tau", 2, "--method", "multiway"]),
-        ({"metric": "rbf", "bandwidth": "median:0.5"}, ["--feature-metric", "rbf", "--bandwidth", "median:0.5"]),
+        (
+            {"metric": "rbf", "bandwidth": "median:0.5"},
+            ["--feature-metric", "rbf", "--bandwidth", "median:0.5"],
+        ),
         ({"neighbors": "knn:6", "bandwidth": 0.3}, ["--neighbors", "knn:6", "--bandwidth", 0.3]),
         ({"neighbors": "mutual-knn:9"}, ["--neighbors", "mutual-knn:9"]),
-        ({"cosine_weight": "threshold", "cosine_threshold": 0.4}, ["--cosine-weight", "threshold", "--cosine-threshold", 0.4]),
-        ({"neighbors": "local", "radius": 2, "levels": 1}, ["--neighbors", "local", "--radius", 2, "--levels", 1]),
+        (
+            {"cosine_weight": "threshold", "cosine_threshold": 0.4},
+            ["--cosine-weight", "threshold", "--cosine-threshold", 0.4],
+        ),
+        (
+            {"neighbors": "local", "radius": 2, "levels": 1},
+            ["--neighbors", "local", "--radius", 2, "--levels", 1],
+        ),
         ({"upsampling": "nearest", "connected": True}, ["--upsampling", "nearest", "--connected"]),
         ({"variant": "released"}, ["--variant", "released"]),
     ],
@@ -60,7 +69,9 @@ def test_labels_are_those_of_the_command(scene, tokens, tmp_path, command, optio
         np.save(tmp_path / "mask.npy", on.astype(np.uint8) * 255)
         more, words = {**more, "mask": on}, [*words, "--mask", tmp_path / "mask.npy"]
     np.save(tmp_path / "features.npy", features)
-    command("segment", *words, "--features", tmp_path / "features.npy", "-k", 3, "-o", tmp_path / "labels.npy")
+    command(
+        "segment", *words, "--features", tmp_path / "features.npy", "-k", 3, "-o", tmp_path / "labels.npy"
+    )
     labels = ccbcut.segment_features(features, 3, **more, **options)
     expected = np.load(tmp_path / "labels.npy").astype(np.int64)
     if size == "masked image":

@@ -15,7 +15,7 @@ import ccbcut
 @pytest.mark.parametrize("method", ["hierarchical", "multiway"])
 @pytest.mark.parametrize("tau", [1, 1.5, 2.0])
 def test_planted_groups_are_found(weights, method, tau):
-    cut = ccbcut.partition(weights, 3, tau=tau, method=method, n_columns=2)
+    cut = ccbcut.partition(weights, 3, tau=tau, method=method, columns=2)
     assert np.array_equal(cut.labels, np.repeat([0, 1, 2], [30, 20, 10]))
     assert cut.cost == pytest.approx(ccbcut.cost(weights, cut.labels, tau=tau))
     assert (cut.tree is None) == (method == "multiway") and (cut.embedding is None) == (method != "multiway")

@@ -109,6 +109,23 @@ def test_transparent_pixels_and_masks_are_void(scene):
         ({"method": "multiway", "seed": 7}, ["--method", "multiway", "--seed", 7]),
         ({"balance": "ratio", "levels": 1, "sigma": 8}, ["--balance", "ratio", "--levels", 1, "--sigma", 8]),
         ({"affinity": "0.5lab+mpb", "radius": 5}, ["--affinity", "0.5lab+mpb", "--radius", 5]),
+        (
+            {"affinity": "pmi", "radius": 4, "pmi_pairs": 900},
+            ["--affinity", "pmi", "--radius", 4, "--pmi-pairs", 900],
+        ),
+        (
+            {"affinity": "pmi", "radius": 3, "pmi_bandwidth": "learned"},
+            ["--affinity", "pmi", "--radius", "3", "--pmi-bandwidth", "learned"],
+        ),
+        (
+            {"solver": "ratiodca", "starts": 2, "refine": True},
+            ["--solver", "ratiodca", "--starts", 2, "--refine"],
+        ),
+        (
+            {"criterion": "cheeger", "smooth": 0, "tol": 0.1},
+            ["--criterion", "cheeger", "--smooth", 0, "--tol", 0.1],
+        ),
+        ({"kernel": "released", "levels": 1}, ["--kernel", "released", "--levels", 1]),
         ({"kernel": "adaptive", "min_share": 0.05}, ["--kernel", "adaptive", "--min-share", 0.05]),
         ({"variant": "released", "connected": True}, ["--variant", "released", "--connected"]),
     ],
@@ -158,6 +175,16 @@ def test_the_graph_of_an_image():
     assert masked[:5].nnz == 0
     with pytest.raises(TypeError, match="unexpected keyword argument 'tau'"):
         ccbcut.affinity_graph(image, tau=1)
+
+
+@pytest.mark.parametrize("kind", ["lab", "mpb", "pmi", "0.5lab+pmi"])
+def test_every_kind_of_graph(scene, kind):
+    W = ccbcut.affinity_graph(scene, kind, radius=2)
+    assert W.shape == (48 * 64, 48 * 64) and abs(W - W.T).max() == 0 and W.data.min() > 0
+    pixel = lambda r, c: 64 * r + c  # noqa: E731
+    inside = W[pixel(20, 16), pixel(20, 18)]
+    across = min(W[pixel(20, c), pixel(20, c + 2)] for c in range(27, 32))
+    assert inside > 1.5 * across
 
 
 def test_contours_find_edges_and_may_be_given(scene):

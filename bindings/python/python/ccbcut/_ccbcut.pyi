@@ -6,6 +6,22 @@ from typing import Any, TypedDict, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "CcbError",
+    "Graph",
+    "__version__",
+    "affinity_graph",
+    "ccb_cost",
+    "contours",
+    "costs",
+    "embed",
+    "partition",
+    "pixel_address",
+    "region_scores",
+    "segment",
+    "segment_features",
+]
+
 __version__: str
 
 class CcbError(RuntimeError):

@@ -89,7 +89,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
     ----------
     n_clusters : int, default 8
         How many clusters.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2.
     method : {"multiway", "hierarchical"}, default "multiway"
         All clusters at once from one embedding, or split in two, again and again.
@@ -170,7 +170,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
         self,
         n_clusters: int = 8,
         *,
-        tau: float = 1.0,
+        tau: float = 1.25,
         method: str = "multiway",
         balance: Any = "normalized",
         affinity: Any = "rbf",
@@ -318,7 +318,7 @@ class CCBEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _AffinityE
     ----------
     n_components : int, default 2
         Columns of the embedding.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2.
     balance, affinity, gamma, n_neighbors, degree, coef0, kernel_params, kappa, variant, max_iter, tol, eigen_tol, \
 random_state, n_jobs
@@ -353,7 +353,7 @@ random_state, n_jobs
         self,
         n_components: int = 2,
         *,
-        tau: float = 1.0,
+        tau: float = 1.25,
         balance: Any = "normalized",
         affinity: Any = "rbf",
         gamma: float = 1.0,
@@ -458,7 +458,7 @@ random_state, n_jobs
 
 
 # By hand and not as a decorator: scikit-learn's output wrapper, which the class puts around methods, would hide it.
-CCBEmbedding.transform = available_if(_is_linear)(CCBEmbedding.transform)
+CCBEmbedding.transform = available_if(_is_linear)(CCBEmbedding.transform)  # type: ignore[method-assign]
 
 
 class Parts:

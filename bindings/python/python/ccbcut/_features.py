@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ccbcut import _ccbcut
 from ccbcut._arrays import as_mask, as_pixels, count, number, to_array
 from ccbcut._graph import Method
-from ccbcut._options import cut_options, default_kappa, nothing_left, part_options, take
+from ccbcut._options import cut_options, default_kappa, image_share, nothing_left, part_options, take
 
 #: The largest grid of which all pairs are compared unless told otherwise.
 ALL_PAIRS = 4096
@@ -22,8 +22,8 @@ FEATURE_DEFAULTS: dict[str, Any] = {
     "bandwidth": "median",
     "neighbors": None,
     "radius": 10.0,
-    "levels": 2,
-    "sigma": 5.0,
+    "levels": None,
+    "sigma": 3.0,
     "upsampling": None,
     "connected": False,
 }
@@ -34,7 +34,7 @@ def segment_features(
     n_segments: int,
     *,
     image: Any = None,
-    tau: float = 1.0,
+    tau: float = 1.25,
     method: Method = "hierarchical",
     grid: tuple[int, int] | None = None,
     mask: Any = None,
@@ -51,7 +51,7 @@ def segment_features(
         How many segments.
     image : array-like, optional
         The image that a coarse grid covers, as in `segment`: parts are taken to its pixels, along its edges.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2. Where all pairs are tied, begin with 2.
     method : {"hierarchical", "multiway"}
         As in `segment`.
@@ -70,9 +70,9 @@ def segment_features(
     neighbors : str, optional
         Which vectors are compared: ``"local"`` (up to `radius` apart, decimated `levels` times), ``"all"``, ``"knn:K"`` or
         ``"mutual-knn:K"``. All on coarse grids of up to 4096 cells, else local.
-    radius, levels, sigma, upsampling, connected
+    radius, levels, sigma, min_share, upsampling, connected
         As in `segment`; `sigma` is for the way to the pixels.
-    balance, rounding, n_init, min_share, solver, refine, criterion, starts, kappa, kappa_count, variant, \
+    balance, rounding, n_init, solver, refine, criterion, starts, kappa, kappa_count, variant, \
 max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
         As in `partition`.
 
@@ -93,7 +93,7 @@ max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed
            [0, 1, 1]], dtype=int32)
     """
     cuts = cut_options(tau, options)
-    parts = part_options(n_segments, method, options)
+    parts = part_options(n_segments, method, options, image_share(method, cuts["variant"]))
     given = take(options, FEATURE_DEFAULTS)
     nothing_left("segment_features", options)
     default_kappa(cuts, [])
@@ -187,6 +187,8 @@ def mask_of_cells(on: npt.NDArray[np.bool_], shape: tuple[int, int]) -> npt.NDAr
     """The mask of a grid that covers the pixels: a cell counts when any of its pixels does."""
     cells = np.zeros(shape, dtype=bool)
     rows, columns = np.nonzero(on)
-    down, right = ((2 * at + 1) * cells_of // (2 * of) for at, cells_of, of in zip((rows, columns), shape, on.shape))
+    down, right = (
+        (2 * at + 1) * cells_of // (2 * of) for at, cells_of, of in zip((rows, columns), shape, on.shape)
+    )
     cells[down, right] = True
     return cells

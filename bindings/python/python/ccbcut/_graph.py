@@ -48,7 +48,7 @@ class Partition:
 
 
 def partition(
-    W: Any, n_segments: int, *, tau: float = 1.0, method: Method = "hierarchical", **options: Any
+    W: Any, n_segments: int, *, tau: float = 1.25, method: Method = "hierarchical", **options: Any
 ) -> Partition:
     """Cut a graph into parts.
 
@@ -59,7 +59,7 @@ def partition(
         that has DLPack. CSR with int32 indices and float64 data is borrowed.
     n_segments : int
         How many parts.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2: at 2 the normalized (or ratio) cut, below it small parts may stand alone.
     method : {"hierarchical", "multiway"}
         Split in two, again and again, or find all parts at once from one embedding.
@@ -91,7 +91,7 @@ early_stop, rotate, columns
     >>> W = np.zeros((6, 6))
     >>> for i, j, w in [(0, 1, 1), (1, 2, 1), (0, 2, 1), (3, 4, 1), (4, 5, 1), (3, 5, 1), (2, 3, 0.1)]:
     ...     W[i, j] = W[j, i] = w
-    >>> cut = ccbcut.partition(W, 2)
+    >>> cut = ccbcut.partition(W, 2, tau=1)
     >>> cut.labels
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     >>> round(cut.cost, 4)
@@ -126,7 +126,7 @@ def embed(
 
 
 def embed(
-    W: Any, n_components: int = 2, *, tau: float = 1.0, return_trace: bool = False, **options: Any
+    W: Any, n_components: int = 2, *, tau: float = 1.25, return_trace: bool = False, **options: Any
 ) -> npt.NDArray[np.float64] | tuple[npt.NDArray[np.float64], Trace]:
     """Embed the vertices of a graph.
 
@@ -136,7 +136,7 @@ def embed(
         Symmetric weights, as in `partition`.
     n_components : int, default 2
         Columns of the embedding, below n.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2. At 2 the columns are the smallest nontrivial eigenvectors.
     return_trace : bool, default False
         Whether to return what every sweep did, too.
@@ -177,7 +177,7 @@ def cost(
     labels: npt.ArrayLike,
     *,
     kind: CostName | None = None,
-    tau: float = 1.0,
+    tau: float = 1.25,
     balance: Balance = "normalized",
 ) -> float:
     """The cost of a partition: by default the one that cuts make small.
@@ -190,7 +190,7 @@ def cost(
         The part of each vertex, by any numbers that are not negative.
     kind : {"cut", "ncut", "rcut", "ncheeger", "rcheeger", "ccn", "ccr"}, optional
         Another cost by name; `balance` then has no say.
-    tau : float, default 1.0
+    tau : float, default 1.25
         τ of CCN and CCR, 0 or more.
     balance : {"normalized", "ratio"} or array-like of shape (n,)
         What the size of a part is measured in.
@@ -217,7 +217,7 @@ def cost(
     return _ccbcut.ccb_cost(as_graph(W), _flat(labels), options)
 
 
-def costs(W: Any, labels: npt.ArrayLike, *, tau: float = 1.0) -> dict[str, float]:
+def costs(W: Any, labels: npt.ArrayLike, *, tau: float = 1.25) -> dict[str, float]:
     """All usual costs of a partition, by name.
 
     Parameters
@@ -226,7 +226,7 @@ def costs(W: Any, labels: npt.ArrayLike, *, tau: float = 1.0) -> dict[str, float
         Symmetric weights, as in `partition`.
     labels : array-like of int, shape (n,)
         The part of each vertex.
-    tau : float, default 1.0
+    tau : float, default 1.25
         τ of CCN and CCR.
 
     Returns

@@ -12,7 +12,15 @@ import scipy.sparse as sp
 from ccbcut import _ccbcut
 from ccbcut._arrays import as_mask, as_pixels, count
 from ccbcut._graph import Method, Trace, is_converged, sweeps
-from ccbcut._options import cut_options, default_kappa, image_options, nothing_left, part_options, take
+from ccbcut._options import (
+    cut_options,
+    default_kappa,
+    image_options,
+    image_share,
+    nothing_left,
+    part_options,
+    take,
+)
 from ccbcut._tree import Tree, renumbered
 
 
@@ -87,7 +95,7 @@ def segment(
     image: Any,
     n_segments: int,
     *,
-    tau: float = 1.0,
+    tau: float = 1.25,
     method: Method = "hierarchical",
     mask: Any = None,
     **options: Any,
@@ -102,7 +110,7 @@ def segment(
         transparent are masked out.
     n_segments : int
         How many segments.
-    tau : float, default 1.0
+    tau : float, default 1.25
         The knob, 0 < tau <= 2: at 2 the normalized (or ratio) cut, below it small segments may stand alone.
     method : {"hierarchical", "multiway"}
         Split in two, again and again, or find all segments at once from one embedding.
@@ -111,19 +119,25 @@ def segment(
     affinity : str, default "lab"
         How pixels are compared: ``lab`` (colours), ``mpb`` (contours between them), ``pmi`` (how often two such pixels
         meet, beyond chance), or a product such as ``0.5lab+2mpb``.
-    sigma : float, default 5.0
+    sigma : float, default 3.0
         Width of the colour kernel, in Lab units.
+    smooth : float, default 1.0
+        Colours are blurred by a Gaussian of so many pixels before they are compared; 0 for drawings, and the default of the
+        released kernel.
     radius : float, default 10.0
         Pixels up to this far apart are tied.
-    levels : int, default 2
-        How often the graph is halved before it is cut; 0 for full resolution.
+    levels : int, optional
+        How often the graph is halved before it is cut, 0 for full resolution; 2 by default, 3 for hierarchical cuts of
+        96,000 pixels or more.
+    min_share : float, default 0.002
+        Least size of a segment as a share of the image (hierarchical).
     contours : array-like of shape (height, width), optional
         Boundary strengths for ``mpb``, 0 to 1, instead of those that `contours` finds.
     connected : bool, default False
         Whether segments are split into their connected regions at the end.
-    kernel, scale, beta, smooth, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, upsampling
+    kernel, scale, beta, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, upsampling
         As the options of ``ccbcut segment`` with the same names.
-    balance, rounding, n_init, min_share, solver, refine, criterion, starts, kappa, kappa_count, variant, \
+    balance, rounding, n_init, solver, refine, criterion, starts, kappa, kappa_count, variant, \
 max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
         As in `partition`.
 
@@ -148,7 +162,7 @@ max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed
 
 
 def hierarchy(
-    image: Any, max_segments: int = 25, *, tau: float = 1.0, mask: Any = None, **options: Any
+    image: Any, max_segments: int = 25, *, tau: float = 1.25, mask: Any = None, **options: Any
 ) -> Hierarchy:
     """Cut an image into every number of segments up to `max_segments` at once.
 
@@ -211,7 +225,7 @@ seed, threads
     Examples
     --------
     >>> import numpy as np, ccbcut
-    >>> W = ccbcut.affinity_graph(np.array([[0.2, 0.2, 0.25]], dtype=np.float32), radius=1)
+    >>> W = ccbcut.affinity_graph(np.array([[0.2, 0.2, 0.25]], dtype=np.float32), radius=1, smooth=0)
     >>> W.shape, W.nnz, float(W[0, 1])
     ((3, 3), 4, 1.0)
     """
@@ -262,7 +276,7 @@ def _segment(
     function: str, image: Any, n_segments: int, tau: float, method: str, mask: Any, options: dict[str, Any]
 ) -> Any:
     cuts = cut_options(tau, options)
-    parts = part_options(n_segments, method, options)
+    parts = part_options(n_segments, method, options, image_share(method, cuts["variant"]))
     settings = image_options(options, cuts["seed"], cuts["threads"])
     nothing_left(function, options)
     default_kappa(cuts, settings["affinity"])

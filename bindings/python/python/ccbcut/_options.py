@@ -28,7 +28,7 @@ PART_DEFAULTS: dict[str, Any] = {
     "rounding": "kmeans",
     "columns": None,
     "n_init": 10,
-    "min_share": 0.0,
+    "min_share": None,
     "solver": "irrq",
     "refine": False,
     "criterion": None,
@@ -37,17 +37,17 @@ PART_DEFAULTS: dict[str, Any] = {
 IMAGE_DEFAULTS: dict[str, Any] = {
     "affinity": None,
     "kernel": "gaussian",
-    "sigma": 5.0,
+    "sigma": 3.0,
     "scale": 1.0,
     "beta": 90.0,
-    "smooth": 0.0,
+    "smooth": None,
     "radius": 10.0,
     "contours": None,
     "contour_weight": "sigmoid",
     "contour_sigma": 0.1,
     "pmi_pairs": 5000,
     "pmi_bandwidth": 0.05,
-    "levels": 2,
+    "levels": None,
     "upsampling": None,
     "connected": False,
 }
@@ -96,11 +96,21 @@ def cut_options(tau: Any, given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def part_options(n_segments: Any, method: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Into how many parts, and how."""
+def part_options(
+    n_segments: Any, method: str, given: dict[str, Any], least_share: float = 0.0
+) -> dict[str, Any]:
+    """Into how many parts, and how; `least_share` is where none is given."""
     if not isinstance(method, str):
         raise TypeError(f"method is {method!r}, but it must be a string")
-    return {"n_segments": count("n_segments", n_segments), "method": method, **take(given, PART_DEFAULTS)}
+    options = {"n_segments": count("n_segments", n_segments), "method": method, **take(given, PART_DEFAULTS)}
+    if options["min_share"] is None:
+        options["min_share"] = least_share
+    return options
+
+
+def image_share(method: str, variant: str) -> float:
+    """The least part of an image unless set otherwise, as the command has it."""
+    return 0.002 if method == "hierarchical" and variant != "released" else 0.0
 
 
 def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, Any]:
@@ -112,6 +122,8 @@ def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, A
         if pixels.shape[2] != 1:
             raise ValueError(f"contours has {pixels.shape[2]} channels, but it must have one")
         options["contours"] = pixels[:, :, 0]
+    if options["smooth"] is None:
+        options["smooth"] = 0.0 if options["kernel"] == "released" else 1.0
     width = options["pmi_bandwidth"]
     options["pmi_bandwidth"] = None if width == "learned" else number("pmi_bandwidth", width)
     formula = options["affinity"] or ("lab" if contours is None else "mpb")
@@ -126,7 +138,9 @@ def read_formula(formula: Any) -> list[tuple[str, float]]:
     for term in formula.split("+"):
         match = re.fullmatch(r"\s*(\d*\.?\d*)\s*([a-z]+)\s*", term.lower())
         if match is None or match[1] == "." or match[2] in dict(factors):
-            raise ValueError(f"affinity is '{formula}', but it must be like 'lab', 'mpb', 'pmi' or '0.5lab+2mpb'")
+            raise ValueError(
+                f"affinity is '{formula}', but it must be like 'lab', 'mpb', 'pmi' or '0.5lab+2mpb'"
+            )
         factors.append((match[2], float(match[1] or 1.0)))
     return factors
 
