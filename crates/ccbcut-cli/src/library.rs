@@ -62,10 +62,13 @@ fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
         (Some(fraction), None) => irrq.kappa(Kappa::Fraction(fraction)),
         (None, None) => irrq,
     };
+    let irrq = match args.eigen_tol {
+        Some(tol) => irrq.eigen_tol(tol),
+        None => irrq,
+    };
     irrq.epsilon_floor(args.epsilon_floor)
         .max_iterations(args.max_iterations)
         .tol(args.tol)
-        .eigen_tol(args.eigen_tol)
         .early_stop(args.early_stop)
         .rotate(args.rotate)
 }
@@ -171,7 +174,7 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
 pub fn image_run(
     image: &Image,
     graph: &ImageGraphArgs,
-    (method, variant): (Method, Variant),
+    variant: Variant,
     segments: usize,
     columns: usize,
 ) -> ccbcut::Result<ImageRun> {
@@ -184,7 +187,7 @@ pub fn image_run(
         detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
         learns_pairs: mix.has(Affinity::Pmi),
         offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
-        levels: graph.levels.unwrap_or_else(|| default_levels(method, variant, image.n_pixels())),
+        levels: graph.levels.unwrap_or_else(|| default_levels(variant, image.n_pixels())),
         segments,
         columns,
     })

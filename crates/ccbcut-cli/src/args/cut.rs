@@ -197,15 +197,10 @@ pub struct EmbeddingArgs {
     /// Stop sweeping as soon as no vertex changes sides: faster, the cost may come out a little different
     #[arg(long, hide_short_help = true)]
     pub early_stop: bool,
-    /// Residual at which the eigensolver stops
-    #[arg(
-        long,
-        value_name = "TOL",
-        default_value_t = 1e-6,
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
-    pub eigen_tol: f64,
+    /// Residual at which the eigensolver stops [default: 1e-6; a tenth of --tol once edges are reweighted]
+    #[arg(long, value_name = "TOL", hide_short_help = true, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eigen_tol: Option<f64>,
     /// End with the rotation of the embedding that lowers J_tau (multiway, embed)
     #[arg(long, hide_short_help = true)]
     pub rotate: bool,

@@ -138,8 +138,7 @@ pub struct ImageGraphArgs {
         allow_negative_numbers = true
     )]
     pub radius: f64,
-    /// How often the graph is halved before it is cut; 0 for full resolution [default: 2; hierarchical cuts of 96,000 pixels or
-    /// more: 3]
+    /// How often the graph is halved before it is cut; 0 for full resolution [default: 3; 2 below 96,000 pixels]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub levels: Option<usize>,
     /// How labels reach the pixels (hierarchical) [default: prolong; nearest in the released variant]

@@ -160,8 +160,8 @@ impl Input {
             Self::Graph(graph) => return Ok(of_graph(graph, args.segments)),
             Self::Picture(picture) => &picture.image,
         };
-        let way = (ccbcut::Method::Hierarchical, library::variant(&args.embedding));
-        Ok(of_image(&library::image_run(image, &args.graph, way, args.segments, args.segments)?))
+        let variant = library::variant(&args.embedding);
+        Ok(of_image(&library::image_run(image, &args.graph, variant, args.segments, args.segments)?))
     }
 }
 

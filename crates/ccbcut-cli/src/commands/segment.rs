@@ -333,8 +333,8 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         return features.predict(args, image);
     }
     let columns = args.partition.columns.unwrap_or(1);
-    let way = (library::method(&args.partition), library::variant(&args.embedding));
-    Ok(of_image(&library::image_run(image, &args.graph, way, args.partition.segments.count(), columns)?))
+    let variant = library::variant(&args.embedding);
+    Ok(of_image(&library::image_run(image, &args.graph, variant, args.partition.segments.count(), columns)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

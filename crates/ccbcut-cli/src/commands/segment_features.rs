@@ -100,10 +100,10 @@ impl Features {
                     // The map, its planes, and the picture.
                     channels: 2 * map.channels() + 3,
                     offsets,
-                    levels: args.graph.levels.unwrap_or_else(|| {
-                        let way = (library::method(&args.partition), library::variant(&args.embedding));
-                        default_levels(way.0, way.1, map.n_pixels())
-                    }),
+                    levels: args
+                        .graph
+                        .levels
+                        .unwrap_or_else(|| default_levels(library::variant(&args.embedding), map.n_pixels())),
                     segments: args.partition.segments.count(),
                     columns,
                 }));

@@ -170,7 +170,9 @@ fn a_graph_may_come_from_a_pipe() {
         .stdin(std::fs::File::open(graph).unwrap())
         .output()
         .unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with("cut          1.25\n"));
+    let words: Vec<String> =
+        String::from_utf8_lossy(&output.stdout).split_whitespace().take(2).map(str::to_owned).collect();
+    assert_eq!(words, ["cut", "1.25"]);
 }
 
 #[test]

@@ -58,7 +58,6 @@ impl Irrq {
         let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
         let n = graph.n_vertices() as f64;
         let spectrum = Spectrum::analyze(graph);
-        let eigen = EigenParams { n_pairs: self.n_components, tol: self.eigen_tol, seed: self.seed };
 
         let mut weighted = self.first_weights(graph);
         let mut epsilon: f64 = 1.0;
@@ -73,12 +72,14 @@ impl Irrq {
         loop {
             let clock = Instant::now();
             // (a) Y ← argmin J₂^Γ(Y) subject to YᵀΠY = I, YᵀΠ1 = 0
+            let is_first = trace.iterations.is_empty();
+            let tol = self.eigen_tol_of(is_first);
+            let eigen = EigenParams { n_pairs: self.n_components, tol, seed: self.seed };
             let pairs =
                 spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
             let y = Embedding::from_scaled_columns(&pairs.vectors, &scale);
 
             // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
-            let is_first = trace.iterations.is_empty();
             if is_first {
                 trace.kappa = self.resolve_kappa(graph, &y)?;
             }
