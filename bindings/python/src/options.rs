@@ -27,7 +27,7 @@ pub struct CutOptions<'py> {
     epsilon_floor: f64,
     max_iterations: usize,
     tol: f64,
-    eigen_tol: f64,
+    eigen_tol: Option<f64>,
     early_stop: bool,
     rotate: bool,
     pub seed: u64,
@@ -124,10 +124,13 @@ impl CutOptions<'_> {
             (Some(fraction), None) => irrq.kappa(Kappa::Fraction(fraction)),
             (None, None) => irrq,
         };
+        let irrq = match self.eigen_tol {
+            Some(tol) => irrq.eigen_tol(tol),
+            None => irrq,
+        };
         irrq.epsilon_floor(self.epsilon_floor)
             .max_iterations(self.max_iterations)
             .tol(self.tol)
-            .eigen_tol(self.eigen_tol)
             .early_stop(self.early_stop)
             .rotate(self.rotate)
     }

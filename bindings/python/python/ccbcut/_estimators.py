@@ -54,7 +54,7 @@ class _AffinityEstimator(BaseEstimator):  # type: ignore[misc]
             "kappa": self.kappa,
             "max_iterations": self.max_iter,
             "tol": self.tol,
-            "eigen_tol": 1e-6
+            "eigen_tol": None
             if isinstance(self.eigen_tol, str) and self.eigen_tol == "auto"
             else self.eigen_tol,
             "seed": seed_of(self.random_state),
@@ -125,7 +125,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
     tol : float, default 0.01
         Relative change of the objective at which sweeps stop.
     eigen_tol : float or "auto"
-        Residual at which the eigensolver stops.
+        Residual at which the eigensolver stops; 1e-6 by default, a tenth of `tol` once edges are reweighted.
     random_state : int, RandomState or None
         Seed; None is 0, so that results are always reproducible.
     n_jobs : int, optional

@@ -127,8 +127,8 @@ def segment(
     radius : float, default 10.0
         Pixels up to this far apart are tied.
     levels : int, optional
-        How often the graph is halved before it is cut, 0 for full resolution; 2 by default, 3 for hierarchical cuts of
-        96,000 pixels or more.
+        How often the graph is halved before it is cut, 0 for full resolution; 3 by default, 2 below
+        96,000 pixels.
     min_share : float, default 0.002
         Least size of a segment as a share of the image (hierarchical).
     contours : array-like of shape (height, width), optional

@@ -18,7 +18,7 @@ CUT_DEFAULTS: dict[str, Any] = {
     "epsilon_floor": 10.0,
     "max_iterations": 50,
     "tol": 0.01,
-    "eigen_tol": 1e-6,
+    "eigen_tol": None,
     "early_stop": False,
     "rotate": False,
     "seed": 0,
