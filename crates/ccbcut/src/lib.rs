@@ -44,6 +44,9 @@ pub mod affinity;
 // ROOM 2 as well: points → graph.
 pub mod points;
 
+// ROOM 2 as well: regions → graph.
+pub mod regions;
+
 // The shared currency: weighted undirected graphs.
 pub mod graph;
 

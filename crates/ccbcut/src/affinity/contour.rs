@@ -42,7 +42,8 @@ impl Default for ContourWeight {
 }
 
 impl ContourWeight {
-    fn of(self, strength: f64) -> f64 {
+    /// The weight that a contour of this strength leaves.
+    pub fn of(self, strength: f64) -> f64 {
         match self {
             Self::Sigmoid { sigma } => {
                 let rest = 1.0 / (1.0 + (1.8682 - 1.3113 / 0.3130 * strength).exp());

@@ -11,6 +11,8 @@ pub mod principal;
 
 pub mod smooth;
 
+pub mod volume;
+
 use std::sync::Arc;
 
 use crate::error::{Error, Result};

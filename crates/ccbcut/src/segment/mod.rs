@@ -5,6 +5,7 @@ mod enlarge;
 mod family;
 
 mod grid;
+mod regions;
 
 use std::sync::Arc;
 

@@ -3,10 +3,11 @@
 use std::{fs, path::Path};
 
 /// The walk through the house; each room may use those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "image",
     "affinity",
     "points",
+    "regions",
     "coarsen",
     "embedding",
     "memory",
