@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from peer import contest, machine, plan, promises, table, targets  # noqa: E402
+from peer import contest, in_python, machine, plan, promises, table, targets  # noqa: E402
 from peer.machine import BENCH, Failure, Machine, say  # noqa: E402
 
 TRAIN = ["118035", "12003"]
@@ -120,12 +120,14 @@ def measure(box, options, results, checks, keep):
     for name, image, _ in images:
         for sigma in options.sigmas:
             case = plan.Case(box, name, image, sigma)
-            coarse = any(key.startswith(("tau2", "warm", "cluster")) for key in asked)
+            coarse = any(key.startswith(("tau2", "warm", "cluster", "python")) for key in asked)
             try:
                 rows = []
                 if coarse:
                     case.prepare(with_warm=bool(asked & {"warm-k1", "warm-k28"}))
                     rows += [*case.eigen_rows(options.quick), *case.cluster_rows(options.quick)]
+                if asked & {"python", "rag"}:
+                    rows += in_python.rows(case)
                 rows += case.graph_rows()
                 if sigma == plan.DEFAULT_SIGMA and asked & {*contest.CUTS, "context"}:
                     rows += case.segment_rows(options.quick)
@@ -202,6 +204,8 @@ def main():
 def compare(options):
     """Sets everything up, measures, writes the page and prints it."""
     python = Path(options.python).absolute() if options.python else machine.prepare_environment(options.ncut_pytorch)
+    if not options.python and {"python", "rag"} & set(options.only):
+        machine.install_package(python)
     ccbcut = Path(options.ccbcut).absolute() if options.ccbcut else machine.build()
     with ExitStack() as stack:
         folder = options.work or stack.enter_context(tempfile.TemporaryDirectory(prefix="ccbcut-peers-"))

@@ -45,6 +45,14 @@ def prepare_environment(with_ncut=False):
     return python
 
 
+def install_package(python):
+    """The Python package of this commit, optimised; without it its rows say so."""
+    say("building the Python package")
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
+    if subprocess.run([*install, ROOT / "bindings" / "python"]).returncode != 0:
+        say("the Python package does not build here; its rows will say so")
+
+
 def build():
     """cargo build --release; returns the command's path."""
     say("cargo build --release")

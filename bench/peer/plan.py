@@ -7,6 +7,9 @@ from .machine import Failure
 from .targets import EXPERT, ONE_THREAD, OURS, PLAIN
 
 DEFAULT_SIGMA = 5.0
+# How the twin compares pixels, whatever the defaults of the command are; and the accuracy of everybody.
+PAPER = ["--smooth", 0, "--min-share", 0]
+ACCURACY = ["--eigen-tol", 1e-6]
 TAU2 = [
     "eigsh LA",
     "eigsh SA",
@@ -57,6 +60,7 @@ class Case:
     def compare(self, made):
         """Our coarse graph is not written anywhere, but its size and its eigenvalues are known."""
         words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", 28, "--n-init", 1, "--sigma", self.sigma]
+        words += [*PAPER, "--levels", 2]
         walk, _ = self.machine.ours("segment", self.image, *words, "-o", self.file("check.npy"), "--force")
         embed = ["embed", self.file("coarse.npz"), "-c", 28, "--tau", 2, "-o", self.file("check.npy"), "--force"]
         report, _ = self.machine.ours(*embed)
@@ -71,7 +75,7 @@ class Case:
 
     def prepare_warm(self, k, wanted):
         m, y = self.machine, self.file(f"previous-{k}.npy")
-        embed = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 1, "-o", y, "--force", "--max-iterations"]
+        embed = ["embed", self.file("coarse.npz"), "-c", k, "--tau", 1, "-o", y, "--force", *ACCURACY, "--max-iterations"]
         report, _ = m.ours(*embed, wanted)
         sweep = len(report["trace"]) if report else 0
         if sweep < 2:
@@ -137,7 +141,7 @@ class Case:
     def embed_words(self, k, tau, out):
         """The command that embeds the coarse graph on one thread."""
         words = ["embed", self.file("coarse.npz"), "-c", k, "--tau", tau]
-        return [*words, "--threads", 1, "-o", self.file(out), "--force"]
+        return [*words, *ACCURACY, "--threads", 1, "-o", self.file(out), "--force"]
 
     def our_embedding(self, k):
         out, m = f"ours-{k}.npy", self.machine
@@ -207,7 +211,7 @@ class Case:
 
         def once():
             words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", 1, "--n-init", 1, "--sigma", self.sigma]
-            out = ["--threads", 1, "-o", self.file("graph.npy"), "--force"]
+            out = [*PAPER, "--levels", 2, "--threads", 1, "-o", self.file("graph.npy"), "--force"]
             return self.timed(*m.ours("segment", self.image, *words, *out, timeout=m.cap), ["affinity", "coarsen"])
 
         yield Row(self.name, "graph", OURS, once)
@@ -262,6 +266,11 @@ class Case:
                 25,
                 "--kernel",
                 kernel,
+                "--sigma",
+                self.sigma,
+                *PAPER,
+                "--levels",
+                2,
                 "--threads",
                 threads,
                 "-o",
@@ -328,7 +337,7 @@ class Case:
 
         def once():
             words = ["--method", "multiway", "--tau", 2, "-k", 2, "--columns", k, "--n-init", 1, "--sigma", self.sigma]
-            out = ["--levels", 0, "--threads", 1, "-o", self.file("full.npy"), "--force"]
+            out = [*PAPER, "--levels", 0, "--threads", 1, "-o", self.file("full.npy"), "--force"]
             report, child = m.ours("segment", self.image, *words, *out, timeout=m.cap)
             if report is not None:
                 seen.update(residual=2 * report["trace"][0]["residual"], eigenvalues=report["trace"][0]["eigenvalues"])

@@ -13,7 +13,8 @@ def full_hierarchical(machine, name, image):
 
     def once():
         words = ["--tau", 1.25, "-k", 10, "--method", "hierarchical", "-o", machine.folder / "full-h.npy", "--force"]
-        coarse, _ = machine.ours("segment", image, *words, threads=threads, timeout=machine.cap)
+        words += ["--sigma", 5, "--smooth", 0, "--min-share", 0]
+        coarse, _ = machine.ours("segment", image, *words, "--levels", 2, threads=threads, timeout=machine.cap)
         report, child = machine.ours("segment", image, *words, "--levels", 0, threads=threads, timeout=machine.cap)
         if report is None:
             return None
@@ -39,6 +40,10 @@ def growth(machine, name, image, heights):
             2,
             "-k",
             10,
+            "--sigma",
+            5,
+            "--smooth",
+            0,
             "--levels",
             0,
             "-o",

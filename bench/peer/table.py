@@ -45,6 +45,8 @@ def group_table(title, note, rows):
         ("eigen", "λ off by"),
         ("residual", "residual"),
         ("cost", "cost"),
+        ("ncut", "NCut"),
+        ("ccn", "CCN₁"),
         ("n_segments", "parts"),
         ("peak_mb", "peak MB"),
     ]

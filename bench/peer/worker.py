@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from peer import compose, judge, pixels, solvers  # noqa: E402
+from peer import compose, judge, package, pixels, solvers  # noqa: E402
 
 
 class Clock:
@@ -146,6 +146,20 @@ def slic(task):
     return clock.result(n_segments=len(np.unique(labels)))
 
 
+def estimator(task):
+    clock = Clock()
+    labels, vectors, facts = package.clustering(task, clock, load(task["graph"]))
+    np.save(task["out"], labels.astype(np.int32))
+    np.save(task["vectors"], vectors)
+    return clock.result(**facts)
+
+
+def regions(task):
+    clock = Clock()
+    facts = package.regions(task, clock, pixels.read(task["image"]))
+    return clock.result(**facts)
+
+
 def ncut_pytorch(task):
     import ncut_pytorch as ncut
     import torch
@@ -172,6 +186,8 @@ TASKS = {
     "judge": judge_vectors,
     "compose": composed,
     "slic": slic,
+    "estimator": estimator,
+    "regions": regions,
     "ncut_pytorch": ncut_pytorch,
 }
 

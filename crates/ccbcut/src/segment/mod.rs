@@ -178,6 +178,14 @@ impl Segmentation {
         self.nested.as_ref().map(|nested| &nested.tree)
     }
 
+    /// The node of the tree that each pixel ends in, row by row; [`LabelMap::VOID`] where it was masked out.
+    pub fn leaf_nodes(&self) -> Option<Vec<u32>> {
+        let nested = self.nested.as_ref()?;
+        let nodes = nested.node_of_leaf()?;
+        let node = |&leaf: &u32| nodes.get(leaf as usize).map_or(LabelMap::VOID, |&node| node as u32);
+        Some(nested.leaves.as_slice().iter().map(node).collect())
+    }
+
     /// The tree and the leaf of each pixel, to be cut again later; `None` for a multiway cut, which has no tree.
     pub fn dendrogram(&self) -> Option<Dendrogram> {
         let nested = self.nested.as_ref()?;
@@ -214,13 +222,18 @@ impl Nested {
         LabelMap::new(self.leaves.height(), self.leaves.width(), &raw)
     }
 
-    fn ucm(&self) -> Option<Ucm> {
+    /// Node of the tree per leaf.
+    fn node_of_leaf(&self) -> Option<Vec<usize>> {
         let mut node_of_leaf = vec![0; self.tree.n_leaves()];
         for (node, _) in self.tree.nodes().iter().enumerate().filter(|(_, node)| node.children().is_none()) {
             let &vertex = self.tree.members(node).ok()?.first()?;
             node_of_leaf[self.coarse_leaves.as_slice()[vertex as usize] as usize] = node;
         }
-        Ucm::from_tree(&self.leaves, &self.tree, &node_of_leaf).ok()
+        Some(node_of_leaf)
+    }
+
+    fn ucm(&self) -> Option<Ucm> {
+        Ucm::from_tree(&self.leaves, &self.tree, &self.node_of_leaf()?).ok()
     }
 }
 
