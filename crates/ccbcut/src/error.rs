@@ -100,6 +100,30 @@ pub enum Error {
         /// How many parts were asked for.
         segments: usize,
     },
+    /// Two vertices that constraints keep together and apart.
+    #[error("vertices {a} and {b} must be kept apart, but other constraints keep them together")]
+    Contradiction {
+        /// One of them.
+        a: usize,
+        /// The other.
+        b: usize,
+    },
+    /// More seeds than parts.
+    #[error("{seeds} seeds must be kept apart, but only {segments} parts were asked for")]
+    TooManySeeds {
+        /// How many names of seeds there are.
+        seeds: usize,
+        /// How many parts were asked for.
+        segments: usize,
+    },
+    /// No partition that keeps apart what must be.
+    #[error("no {segments} parts were found that keep everything apart that must be, after {tried} attempts")]
+    NotFound {
+        /// How many parts were asked for.
+        segments: usize,
+        /// How many attempts were made.
+        tried: usize,
+    },
     /// A solver for two parts where all parts are asked for at once.
     #[error("the solver {solver} splits in two, so it needs the hierarchical method, not multiway")]
     TwoWaySolver {

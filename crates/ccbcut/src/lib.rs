@@ -77,6 +77,9 @@ pub mod ucm;
 // ROOM 6: labels × truth → numbers.
 pub mod metrics;
 
+// Together and apart.
+pub mod constraints;
+
 // The record of a run.
 pub mod report;
 
@@ -101,6 +104,7 @@ mod sets;
 
 pub use crate::{
     cluster::{Method, Partition, Partitioner, Solver},
+    constraints::Constraints,
     control::{Control, Progress},
     embedding::{Embedding, Irrq, IrrqFit, Iteration, Kappa, Start, StopReason, Trace, Variant},
     error::{Error, Result},

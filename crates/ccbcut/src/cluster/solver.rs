@@ -129,7 +129,7 @@ impl Partitioner {
     }
 
     /// The hierarchical run's settings.
-    pub(super) fn bisection(&self, n_vertices: usize) -> Bisection {
+    pub(crate) fn bisection(&self, n_vertices: usize) -> Bisection {
         let bisection = Bisection::new(self.n_segments, self.tau)
             .criterion(self.minimised())
             .subgraph_balance(self.subgraph_balance)
@@ -143,7 +143,7 @@ impl Partitioner {
 
     /// One or more columns of a connected subgraph, whose thresholds are looked at; what happened goes to `runs`. Reweighted
     /// embeddings start from those that are kept, and are kept.
-    pub(super) fn columns_of_part(
+    pub(crate) fn columns_of_part(
         &self,
         sub: &Graph,
         balance: &Balance,

@@ -4,6 +4,9 @@
 pub(crate) const DENSE_LIMIT: usize = 48;
 
 /// A factorisation with more entries is not attempted.
+/// Operations above which a factor is not made.
+pub(crate) const MAX_FLOPS: f64 = 8e12;
+
 pub(crate) const MAX_ENTRIES: f64 = 8e8;
 
 /// Graphs with more vertices than this are not factored but go through the multilevel solver …

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{
     clusters, large,
-    limits::{DENSE_LIMIT, MAX_ENTRIES},
+    limits::{DENSE_LIMIT, MAX_ENTRIES, MAX_FLOPS},
 };
 use crate::{
     error::{Error, Result},
@@ -30,9 +30,6 @@ const DENSE_MAX: usize = 2500;
 
 /// The largest piece that goes to the dense solver of high relative accuracy at the end of the chain.
 const DENSE_RELATIVE_MAX: usize = 600;
-
-/// A factorisation of more operations is not attempted.
-const MAX_FLOPS: f64 = 8e12;
 
 /// Where nothing better is left, a solution is taken with an error of up to this; it is reported.
 const ACCEPTED: f64 = 1e-2;

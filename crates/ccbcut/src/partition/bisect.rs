@@ -175,6 +175,19 @@ impl Bisection {
         graph: &Graph,
         balance: &Balance,
         embed: impl Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync,
+        observer: impl FnMut(&BisectionStep) -> ControlFlow<()>,
+    ) -> Result<Tree> {
+        self.run_urgent(graph, balance, embed, |_| false, observer)
+    }
+
+    /// As [`Bisection::run`]; parts of which `is_urgent(members)` is true are split before all others, and beyond the number
+    /// of parts asked for.
+    pub(crate) fn run_urgent(
+        &self,
+        graph: &Graph,
+        balance: &Balance,
+        embed: impl Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync,
+        is_urgent: impl Fn(&[u32]) -> bool + Sync,
         mut observer: impl FnMut(&BisectionStep) -> ControlFlow<()>,
     ) -> Result<Tree> {
         self.validate(graph)?;
@@ -190,9 +203,26 @@ impl Bisection {
         let mut tree = Tree::new(graph.n_vertices(), 0.0);
         let mut candidates = Candidates::new(self.criterion);
         let mut newest = vec![(0, 0.0)];
-        while tree.n_leaves() < self.n_segments {
-            for candidate in splitter.candidates(&tree, &newest)?.into_iter().flatten() {
+        loop {
+            // Once there are parts enough, only what must be split is looked at.
+            let are_enough = tree.n_leaves() >= self.n_segments;
+            let mut open = Vec::with_capacity(newest.len());
+            let mut urgent = Vec::new();
+            for &(node, before) in &newest {
+                let must = is_urgent(tree.members(node)?);
+                if must {
+                    urgent.push(node);
+                }
+                if must || !are_enough {
+                    open.push((node, before));
+                }
+            }
+            for mut candidate in splitter.candidates(&tree, &open)?.into_iter().flatten() {
+                candidate.is_urgent = urgent.contains(&candidate.node);
                 candidates.push(candidate);
+            }
+            if are_enough && !candidates.has_urgent() {
+                break;
             }
             // There is a candidate as long as some part has two vertices.
             let Some(candidate) = candidates.take_best() else { break };
@@ -203,7 +233,8 @@ impl Bisection {
             let (n_segments, target) = (tree.n_leaves(), self.n_segments);
             let sizes = [split.low.len(), split.high.len()];
             let step = BisectionStep { n_segments, target, cost, node, sizes };
-            if observer(&step).is_break() && n_segments < target {
+            let is_done = n_segments >= target && !candidates.has_urgent();
+            if observer(&step).is_break() && !is_done {
                 tree.mark_incomplete();
                 break;
             }
@@ -242,7 +273,7 @@ impl<E: Fn(&Graph, &Balance, &[u32]) -> Result<Vec<f64>> + Sync> Splitter<'_, E>
                 split = self.refined(&split, tree.members(node)?)?;
             }
             let is_small = split.low.len().min(split.high.len()) < self.min_size;
-            Ok(Some(Candidate { is_small, node, before, split }))
+            Ok(Some(Candidate { is_urgent: false, is_small, node, before, split }))
         });
         found.into_iter().collect()
     }

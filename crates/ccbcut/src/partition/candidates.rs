@@ -8,6 +8,8 @@ use crate::cost::Criterion;
 /// The best split of a leaf.
 #[derive(Debug)]
 pub(super) struct Candidate {
+    /// Whether the leaf must be split whatever it costs.
+    pub(super) is_urgent: bool,
     /// Whether a side is below the least size: a last resort.
     pub(super) is_small: bool,
     pub(super) node: usize,
@@ -42,6 +44,11 @@ impl Candidates {
         let best =
             (0..self.list.len()).min_by(|&a, &b| self.compare(&self.list[a], &self.list[b], largest))?;
         Some(self.list.swap_remove(best))
+    }
+
+    /// Whether a leaf must be split.
+    pub(super) fn has_urgent(&self) -> bool {
+        self.list.iter().any(|candidate| candidate.is_urgent)
     }
 
     /// Puts two leaves in the place of one; returns the cost of the whole partition.
@@ -85,8 +92,9 @@ impl Candidates {
             (own - c.before + 0.0, 0.0)
         };
         let (x, y) = (rank(a), rank(b));
-        a.is_small
-            .cmp(&b.is_small)
+        b.is_urgent
+            .cmp(&a.is_urgent)
+            .then(a.is_small.cmp(&b.is_small))
             .then(x.0.total_cmp(&y.0))
             .then(x.1.total_cmp(&y.1))
             .then(a.node.cmp(&b.node))
@@ -99,7 +107,7 @@ mod tests {
 
     fn candidate(node: usize, before: f64, low_cost: f64, high_cost: f64) -> Candidate {
         let split = Split { low: vec![0], high: vec![1], low_cost, high_cost, threshold: None };
-        Candidate { is_small: false, node, before, split }
+        Candidate { is_urgent: false, is_small: false, node, before, split }
     }
 
     #[test]

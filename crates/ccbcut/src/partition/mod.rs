@@ -5,6 +5,7 @@
 //! after the other, each along the best threshold of a one-column embedding of its subgraph, and keeps the history
 //! as a [`Tree`], from which the partition into any smaller number of parts can be read off.
 
+pub(crate) mod apart;
 mod balanced;
 mod bisect;
 mod candidates;

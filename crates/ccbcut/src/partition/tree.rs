@@ -101,6 +101,23 @@ impl Tree {
         Ok(Self { nodes, order, costs: self.costs.clone(), is_complete: self.is_complete })
     }
 
+    /// The same tree with every vertex replaced by some of another numbering, which it stood for.
+    pub(crate) fn lifted(&self, members: &[Vec<u32>]) -> Self {
+        let mut n_before = vec![0];
+        let mut order = Vec::new();
+        for &vertex in &self.order {
+            order.extend_from_slice(&members[vertex as usize]);
+            n_before.push(order.len());
+        }
+        let grow =
+            |node: &Node| Node { start: n_before[node.start], end: n_before[node.end], ..node.clone() };
+        let nodes: Vec<Node> = self.nodes.iter().map(grow).collect();
+        for leaf in nodes.iter().filter(|node| node.children.is_none()) {
+            order[leaf.start..leaf.end].sort_unstable();
+        }
+        Self { nodes, order, costs: self.costs.clone(), is_complete: self.is_complete }
+    }
+
     /// A tree over leaves from the clusters that are joined, the last join at the top; cluster r of n − 1 joins is
     /// numbered n + r, and each is joined once, which the caller has checked.
     pub(super) fn from_joins(joins: &[[usize; 2]], costs: &[f64]) -> Self {

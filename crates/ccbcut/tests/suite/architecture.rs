@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 /// The walk through the house; each room may use those before it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "image",
     "affinity",
     "points",
@@ -16,6 +16,7 @@ const ROOMS: [&str; 16] = [
     "metrics",
     "control",
     "cluster",
+    "constraints",
     "choose",
     "sweep",
     "report",
