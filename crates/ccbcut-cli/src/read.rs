@@ -1,20 +1,21 @@
 //! Reading inputs: by path, or from stdin for `-`.
 
 use std::{
+    collections::HashMap,
     io::{self, Read},
     path::Path,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ccbcut::{
-    Balance, Graph, LabelMap, Labels,
+    Balance, Graph, Image, LabelMap, Labels,
     graph::Symmetrize,
     points::{Bandwidth, NeighborGraph},
 };
 use ccbcut_io::{
     Decoded, GraphFile, GraphOptions, Limits, decode_graph_file, decode_image, decode_points,
-    read_graph_file, read_image, read_label_map, read_labels_vector, read_named_labels, read_points,
-    read_vertex_weights,
+    read_graph_file, read_image, read_label_map, read_labels_vector, read_named_labels, read_npy,
+    read_points, read_vertex_weights,
 };
 
 use crate::args::{self, GraphInputArgs};
@@ -25,6 +26,53 @@ use crate::args::{self, GraphInputArgs};
 /// When the file cannot be read or is not an image within the limits.
 pub fn image(path: &Path, limits: Limits) -> Result<Decoded> {
     if is_stdin(path) { Ok(decode_image(path, &stdin()?, limits)?) } else { Ok(read_image(path, limits)?) }
+}
+
+/// Strokes on an image: a number per pixel from 1, in the order of their first appearance, 0 for none. Of a picture, every
+/// colour but black is a name, and pixels that are fully transparent have none; of an array, every number above 0.
+///
+/// # Errors
+/// When the file cannot be read, or is not of the size of the image.
+pub fn scribbles(path: &Path, image: &Image, max_pixels: usize) -> Result<Vec<u32>> {
+    let context = || format!("reading scribbles `{}`", path.display());
+    let (shape, keys): ((usize, usize), Vec<Option<Vec<u32>>>) =
+        if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
+            let array = read_npy(path).with_context(context)?;
+            let [height, width] = array.shape[..] else {
+                bail!("`{}` has {} dimensions, but scribbles have two", path.display(), array.shape.len());
+            };
+            let values = array.values.to_i64();
+            let values = values.with_context(|| format!("`{}` must hold whole numbers", path.display()))?;
+            let key = |v: i64| (v > 0).then(|| vec![(v >> 32) as u32, v as u32]);
+            ((height, width), values.into_iter().map(key).collect())
+        } else {
+            let limits = Limits { max_pixels: max_pixels as u64 };
+            let Decoded { image, mask, .. } = read_image(path, limits).with_context(context)?;
+            let key = |p: usize| {
+                let pixel = image.pixel(p);
+                let is_drawn = mask.as_ref().is_none_or(|mask| mask[p]) && pixel.iter().any(|&v| v > 0.0);
+                is_drawn.then(|| pixel.iter().map(|v| v.to_bits()).collect())
+            };
+            ((image.height(), image.width()), (0..image.n_pixels()).map(key).collect())
+        };
+    ensure!(
+        shape == (image.height(), image.width()),
+        "the scribbles `{}` are {} × {} pixels, but the image is {} × {}",
+        path.display(),
+        shape.1,
+        shape.0,
+        image.width(),
+        image.height()
+    );
+    let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
+    let number = |key: Option<Vec<u32>>| match key {
+        Some(key) => {
+            let next = numbers.len() as u32 + 1;
+            *numbers.entry(key).or_insert(next)
+        }
+        None => 0,
+    };
+    Ok(keys.into_iter().map(number).collect())
 }
 
 /// A graph as the options ask for it.

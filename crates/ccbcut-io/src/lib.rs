@@ -13,6 +13,7 @@
 //! | points | `.npy`, `.csv` | |
 //! | labels of vertices | `.npy`, `.csv`, `.txt` | `.npy`, `.csv`, `.npz` |
 //! | trees of a hierarchical cut | `.json`, `.npz` | `.json`, `.npz` |
+//! | pairs and seeds of vertices | `.csv`, `.txt` | |
 //! | weights of vertices | `.npy`, `.csv`, `.txt`, METIS `.graph` | |
 //!
 //! For each kind there are up to four functions: `read_…` from a path, `decode_…` from bytes in memory, `write_…` to
@@ -120,6 +121,6 @@ pub use crate::{
     points::{PointFile, decode_points, read_points},
     table::{RegionRow, encode_regions_csv, write_regions_csv},
     trees::{TreeFile, decode_tree, encode_tree, read_tree},
-    vertex_values::{read_named_labels, read_vertex_weights},
+    vertex_values::{read_named_labels, read_seeds, read_vertex_pairs, read_vertex_weights},
     volumes::{VolumeFile, decode_volume, encode_label_volume, read_volume},
 };

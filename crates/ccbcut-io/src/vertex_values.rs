@@ -1,6 +1,6 @@
 //! One value per vertex, by number or by name: vertex weights, and labels of graphs with names.
 
-use std::path::Path;
+use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use ccbcut::Labels;
 
@@ -78,6 +78,84 @@ pub fn read_named_labels(path: &Path, names: &[String]) -> Result<Labels> {
     };
     let raw = by_vertex(path, &read_file(path)?, names.len(), Some(names), "label", label)?;
     Ok(Labels::from_raw(&raw))
+}
+
+/// Reads pairs of vertices of a graph of `n` vertices, one per line: numbers from 0, or names if the graph has names.
+///
+/// # Errors
+/// [`Error::Unsupported`] for another ending, [`Error::Malformed`] for lines that are no pair and for unknown vertices.
+pub fn read_vertex_pairs(path: &Path, n: usize, names: Option<&[String]>) -> Result<Vec<(u32, u32)>> {
+    let vertices = Vertices::new(path, n, names)?;
+    let of_row = |row: &[Cow<'_, str>]| Ok((vertices.find(&row[0])?, vertices.find(&row[1])?));
+    two_fields(path, "two vertices", names.is_none(), of_row)
+}
+
+/// Reads names of some vertices, `vertex,name` per line; equal names come out as equal numbers, by first appearance.
+///
+/// # Errors
+/// As [`read_vertex_pairs`].
+pub fn read_seeds(path: &Path, n: usize, names: Option<&[String]>) -> Result<Vec<(u32, u32)>> {
+    let vertices = Vertices::new(path, n, names)?;
+    let of_row = |row: &[Cow<'_, str>]| Ok((vertices.find(&row[0])?, row[1].to_string()));
+    let rows: Vec<(u32, String)> =
+        two_fields(path, "a vertex and the name of its seed", names.is_none(), of_row)?;
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let number = |(vertex, name): (u32, String)| {
+        let next = numbers.len() as u32;
+        (vertex, *numbers.entry(name).or_insert(next))
+    };
+    Ok(rows.into_iter().map(number).collect())
+}
+
+/// The vertices of a graph, to be looked up.
+struct Vertices<'a> {
+    n: usize,
+    names: Option<&'a [String]>,
+    numbers: Option<HashMap<&'a str, u32>>,
+}
+
+impl<'a> Vertices<'a> {
+    fn new(path: &Path, n: usize, names: Option<&'a [String]>) -> Result<Self> {
+        let twice = |name: &str| {
+            Error::malformed(path, Place::Whole, format!("two vertices of the graph are named `{name}`"))
+        };
+        Ok(Self { n, names, numbers: names.map(numbered).transpose().map_err(twice)? })
+    }
+
+    fn find(&self, field: &str) -> std::result::Result<u32, String> {
+        match &self.numbers {
+            Some(numbers) => numbers.get(field).copied().ok_or_else(|| unknown(field, self.names)),
+            None => field.parse::<u32>().ok().filter(|&v| (v as usize) < self.n).ok_or_else(|| {
+                format!("expected a vertex from 0 to {}, got `{field}`", self.n.saturating_sub(1))
+            }),
+        }
+    }
+}
+
+/// The rows of a text of two fields per line; where vertices are numbers, a first line that does not begin with one is a header.
+fn two_fields<T>(
+    path: &Path,
+    what: &str,
+    are_numbers: bool,
+    of_row: impl Fn(&[Cow<'_, str>]) -> std::result::Result<T, String>,
+) -> Result<Vec<T>> {
+    if !["csv", "tsv", "txt"].contains(&extension(path).as_str()) {
+        return Err(Error::extension(path, "a list of constraints", ".csv, .tsv or .txt"));
+    }
+    let bytes = read_file(path)?;
+    let mut found = Vec::new();
+    for (at, (line, content)) in lines(text(path, &bytes)?).enumerate() {
+        let fault = |detail: String| Error::malformed(path, Place::Line(line), detail);
+        let row = fields(content).map_err(fault)?;
+        if row.len() != 2 {
+            return Err(fault(format!("expected {what}, got {} fields", row.len())));
+        }
+        if at == 0 && are_numbers && row[0].parse::<f64>().is_err() {
+            continue;
+        }
+        found.push(of_row(&row).map_err(fault)?);
+    }
+    Ok(found)
 }
 
 /// The values of a text with one line per vertex; `parse` reads one.
@@ -181,6 +259,32 @@ mod tests {
         assert!(matches!(read("w.mat", "", None), Err(Error::Unsupported { .. })));
         assert!(matches!(read("w.graph", "2 1 10\n1 2\n1 1\n", None), Err(Error::Library { .. })));
         assert!(matches!(read("w.graph", "4 1 10\n0 2\n2 1\n3\n1\n", None), Err(Error::Library { .. })));
+    }
+
+    #[test]
+    fn pairs_and_seeds_come_by_number_and_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.csv");
+        let write = |content: &str| std::fs::write(&path, content).unwrap();
+        write("first,second\n0,3\n2,1\n");
+        assert_eq!(read_vertex_pairs(&path, 4, None).unwrap(), [(0, 3), (2, 1)]);
+        write("b;z\n");
+        assert_eq!(read_vertex_pairs(&path, 4, Some(&names())).unwrap(), [(0, 3)]);
+        write("vertex,part\n3,sky\n0,sea\n1,sky\n");
+        assert_eq!(read_seeds(&path, 4, None).unwrap(), [(3, 0), (0, 1), (1, 0)]);
+        for (content, message) in [
+            ("0,4\n", "line 1: expected a vertex from 0 to 3, got `4`"),
+            ("0,1\nx,1\n", "line 2: expected a vertex from 0 to 3, got `x`"),
+            ("0,1,2\n", "line 1: expected two vertices, got 3 fields"),
+        ] {
+            write(content);
+            let error = read_vertex_pairs(&path, 4, None).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+        write("q,b\n");
+        let error = read_vertex_pairs(&path, 4, Some(&names())).unwrap_err().to_string();
+        assert!(error.contains("no vertex is named `q`"), "{error}");
+        assert!(matches!(read_seeds(Path::new("x.npy"), 1, None), Err(Error::Unsupported { .. })));
     }
 
     #[test]

@@ -28,6 +28,18 @@ pub struct ClusterArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub embedding: EmbeddingArgs,
+    /// Vertices to keep together, two per line: .csv, .txt
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Constraints", hide_short_help = true)]
+    #[serde(skip)]
+    pub must_link: Option<PathBuf>,
+    /// Vertices to keep apart, two per line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Constraints", hide_short_help = true)]
+    #[serde(skip)]
+    pub cannot_link: Option<PathBuf>,
+    /// Vertices and what they belong to, `vertex,name` per line: one name, one part; two names, two parts
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Constraints", hide_short_help = true)]
+    #[serde(skip)]
+    pub seeds: Option<PathBuf>,
     /// Where the labels go: .csv, .npy or .npz [default: stdout, one per line]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     #[serde(skip)]

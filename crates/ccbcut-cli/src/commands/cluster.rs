@@ -4,19 +4,19 @@ use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result};
 use ccbcut::{
-    Control, Labels, Partitioner,
+    Constraints, Control, Labels, Partitioner,
     choose::Choice,
     cost::Costs,
     memory::of_graph,
     partition::{Dendrogram, Tree},
     report::Stage,
 };
-use ccbcut_io::encode_named_labels;
+use ccbcut_io::{encode_named_labels, read_seeds, read_vertex_pairs};
 
 use crate::{
     args::{ClusterArgs, Method, Segments},
     evidence,
-    exit::ExitStatus,
+    exit::{ExitStatus, Hinted},
     files, library, memory,
     output::{Output, Progress},
     read::{self, GraphInput},
@@ -29,25 +29,7 @@ use super::{Outcome, label_lines, no_choice, no_tree, status_of_run, tree_bytes,
 
 /// Reads a graph, cuts it, and writes one label per vertex.
 pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
-    if let Some(path) = &args.output {
-        files::check_free(path, args.run.force)?;
-        // A name that says no format is refused before the work, not after it.
-        encode_named_labels(path, &Labels::single(0), None)?;
-    }
-    if let Some(path) = &args.evidence {
-        files::check_drawing(path)?;
-        files::check_free(path, args.run.force)?;
-        if args.partition.segments != Segments::Auto {
-            return Err(no_choice());
-        }
-    }
-    if let Some(path) = &args.tree {
-        files::check_tree_file(path)?;
-        files::check_free(path, args.run.force)?;
-        if args.partition.method == Method::Multiway {
-            return Err(no_tree());
-        }
-    }
+    check(args)?;
     use_threads(args.embedding.threads)?;
     let watch = Watch::start(args.embedding.time_limit)?;
     let progress = output.progress(&args.graph.display().to_string());
@@ -109,6 +91,36 @@ pub fn run(args: &ClusterArgs, output: &Output) -> Result<ExitStatus> {
     Ok(status_of_run(&report, args.run.strict))
 }
 
+/// What can be refused before the work.
+fn check(args: &ClusterArgs) -> Result<()> {
+    if let Some(path) = &args.output {
+        files::check_free(path, args.run.force)?;
+        // A name that says no format is refused before the work, not after it.
+        encode_named_labels(path, &Labels::single(0), None)?;
+    }
+    if let Some(path) = &args.evidence {
+        files::check_drawing(path)?;
+        files::check_free(path, args.run.force)?;
+        if args.partition.segments != Segments::Auto {
+            return Err(no_choice());
+        }
+    }
+    if args.tree.is_some() && args.cannot_link.is_some() {
+        // More parts than asked for may have to be joined again, which no tree shows.
+        let message =
+            "--tree writes nested parts, which those kept apart by --cannot-link need not be".to_owned();
+        return Err(Hinted::error(message, "use --seeds, or leave one of the two out"));
+    }
+    if let Some(path) = &args.tree {
+        files::check_tree_file(path)?;
+        files::check_free(path, args.run.force)?;
+        if args.partition.method == Method::Multiway {
+            return Err(no_tree());
+        }
+    }
+    Ok(())
+}
+
 /// What the library made of a graph.
 struct Cut {
     labels: Labels,
@@ -144,6 +156,22 @@ fn partitioner(input: &GraphInput, args: &ClusterArgs) -> Partitioner {
     }
 }
 
+/// What the options say must be together and apart.
+fn constraints(input: &GraphInput, args: &ClusterArgs) -> Result<Constraints> {
+    let (n, names) = (input.graph.n_vertices(), input.names.as_deref());
+    let mut all = Constraints::new();
+    if let Some(path) = &args.must_link {
+        all = read_vertex_pairs(path, n, names)?.into_iter().fold(all, |all, (a, b)| all.together(a, b));
+    }
+    if let Some(path) = &args.cannot_link {
+        all = read_vertex_pairs(path, n, names)?.into_iter().fold(all, |all, (a, b)| all.apart(a, b));
+    }
+    if let Some(path) = &args.seeds {
+        all = read_seeds(path, n, names)?.into_iter().fold(all, |all, (v, name)| all.seed(v, name));
+    }
+    Ok(all)
+}
+
 /// The one call into the library: the graph, cut as `args` asks, while `watch` allows.
 fn cut(input: &GraphInput, args: &ClusterArgs, watch: &Watch, progress: &Progress) -> Result<Cut> {
     let graph = &input.graph;
@@ -151,7 +179,8 @@ fn cut(input: &GraphInput, args: &ClusterArgs, watch: &Watch, progress: &Progres
     let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
     let mut control = Control::new().observer(&mut observe).stop(&stop);
     let start = Instant::now();
-    let cut = partitioner(input, args).partition_with(graph, &mut control)?;
+    let constraints = constraints(input, args)?;
+    let cut = partitioner(input, args).partition_constrained(graph, &constraints, &mut control)?;
     let solved = Stage { name: "cut", ms: start.elapsed().as_secs_f64() * 1e3 };
     let outcome = Outcome {
         graph: GraphFacts {

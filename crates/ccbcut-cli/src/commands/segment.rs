@@ -56,6 +56,16 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
         let message = "--embedding-picture shows an embedding of pixels, and superpixels are cut".to_owned();
         return Err(Hinted::error(message, "leave one of the two out"));
     }
+    if args.graph.scribbles.is_some() {
+        if args.partition.method == Method::Multiway {
+            let message = "--scribbles are kept by a hierarchical cut, not by a multiway one".to_owned();
+            return Err(Hinted::error(message, "use --method hierarchical"));
+        }
+        if args.features.features.is_some() {
+            let message = "--scribbles are drawn on pixels, and --features are cut".to_owned();
+            return Err(Hinted::error(message, "leave one of the two out"));
+        }
+    }
     if args.graph.contours.is_some() && !args.graph.mix().has(Affinity::Mpb) {
         let message = format!("--contours are given, but the affinity is {}", args.graph.mix());
         return Err(Hinted::error(message, "use --affinity mpb, or a formula with mpb in it"));
@@ -63,6 +73,7 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     let of_single = [
         (args.graph.mask.is_some(), "--mask"),
         (args.graph.contours.is_some(), "--contours"),
+        (args.graph.scribbles.is_some(), "--scribbles"),
         (matches!(args.regions.superpixels, Some(Superpixels::File(_))), "--superpixels FILE"),
     ];
     let jobs = files::plan(&inputs(args)?, &of_single, &args.output, smaller)?;
@@ -309,6 +320,10 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         args.output.connected,
         input.contours.as_ref(),
     );
+    let segmenter = match &args.graph.scribbles {
+        Some(path) => segmenter.scribbles(read::scribbles(path, &input.image, args.graph.max_pixels)?),
+        None => segmenter,
+    };
     let segmenter = segmenter.coordinates(if args.output.embedding_picture.is_some() { 3 } else { 0 });
     let (image, mask) = (&input.image, input.mask.as_deref());
     let mut cut = match (&input.features, &input.regions) {

@@ -4,6 +4,7 @@
 //! - `bad_input`: everything that is refused, with a message that helps and nothing written.
 //! - `disk_full`: what happens when a file cannot be finished.
 //! - `pictures`: which images are read, and what their pixels become.
+//! - `constraints`: pairs, seeds and strokes that are kept.
 //! - `contours`: contours found, written, given, and cut along.
 //! - `segment`: what `segment` writes, and that it says the same every time.
 //! - `features`: what `--features` reads, cuts and says, and the picture of an embedding.
@@ -27,6 +28,7 @@ mod any_graph;
 mod bad_input;
 mod bench;
 mod bench_ucm;
+mod constraints;
 mod contours;
 #[cfg(unix)]
 mod disk_full;

@@ -87,6 +87,11 @@ impl<'a> Coarse<'a> {
         Self { graph, active, n_all }
     }
 
+    /// The vertex of a cell of the coarse grid, if it takes part.
+    pub(super) fn vertex_of(&self, cell: u32) -> Option<u32> {
+        self.active.binary_search(&cell).ok().map(|vertex| vertex as u32)
+    }
+
     pub(super) fn graph(&self) -> &Graph {
         &self.graph
     }

@@ -6,6 +6,7 @@ mod family;
 
 mod grid;
 mod regions;
+mod scribbles;
 
 use std::sync::Arc;
 
@@ -89,6 +90,8 @@ pub struct Segmenter {
     upsampling: Option<Upsampling>,
     connected: bool,
     n_coordinates: usize,
+    /// A name per pixel, 0 for none.
+    scribbles: Option<Arc<[u32]>>,
 }
 
 impl std::fmt::Debug for Segmenter {
@@ -100,6 +103,7 @@ impl std::fmt::Debug for Segmenter {
             .field("upsampling", &self.upsampling)
             .field("connected", &self.connected)
             .field("n_coordinates", &self.n_coordinates)
+            .field("scribbles", &self.scribbles.is_some())
             .finish()
     }
 }
@@ -249,6 +253,7 @@ impl Segmenter {
             upsampling: None,
             connected: false,
             n_coordinates: 0,
+            scribbles: None,
         }
     }
 
@@ -293,6 +298,14 @@ impl Segmenter {
     #[must_use]
     pub fn coordinates(mut self, n_coordinates: usize) -> Self {
         self.n_coordinates = n_coordinates;
+        self
+    }
+
+    /// Strokes on the image: a number per pixel, row by row, 0 for none. Pixels of one number come out in one part, those of
+    /// different numbers in different ones; for hierarchical cuts.
+    #[must_use]
+    pub fn scribbles(mut self, names: Vec<u32>) -> Self {
+        self.scribbles = Some(names.into());
         self
     }
 
@@ -379,6 +392,7 @@ impl Segmenter {
     fn run(&self, image: &Image, mask: Option<&[bool]>, control: &mut Control<'_>) -> Result<Segmentation> {
         self.on_scene(image, mask, control, |scene, control, mut watch| {
             let mut cut = match self.partitioner.method {
+                Method::Multiway if self.scribbles.is_some() => return Err(scribbles::only_hierarchical()),
                 Method::Multiway => self.multiway(scene, control, &mut watch)?,
                 Method::Hierarchical => self.hierarchical(scene, control, &mut watch)?,
             };
@@ -486,15 +500,17 @@ impl Segmenter {
         watch: &mut Stopwatch,
     ) -> Result<Cut> {
         let Scene { pyramid, coarse, grid, .. } = *scene;
-        let partition = self.partitioner.partition_with(coarse.graph(), control)?;
+        let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
+        let partition = self.partitioner.partition_constrained(coarse.graph(), &constraints, control)?;
         watch.lap("splitting");
         control.tell(Progress::Stage("upsample"));
         let default = match self.partitioner.variant {
             Variant::Released => Upsampling::Nearest,
             Variant::Published | Variant::Weighted => Upsampling::Prolong,
         };
-        let leaves =
+        let mut leaves =
             coarse.leaves_on_pixels(pyramid, grid, &partition.labels, self.upsampling.unwrap_or(default))?;
+        self.honour_strokes(&constraints, &partition.labels, &mut leaves);
         let labels = grid.map(&leaves)?;
         watch.lap("upsample");
         let Partition { labels: coarse_leaves, tree, runs, is_complete, .. } = partition;

@@ -42,11 +42,13 @@ impl Segmenter {
                 let pixels = regions.sizes().into_iter().map(|size| size as f64).collect();
                 partitioner = partitioner.balance(Balance::Custom(pixels));
             }
+            let constraints = self.region_constraints(regions)?;
             let Partition { labels: parts, tree, runs, is_complete, .. } =
-                partitioner.partition_with(graph, control)?;
+                partitioner.partition_constrained(graph, &constraints, control)?;
             watch.lap("splitting");
             control.tell(Progress::Stage("costs"));
-            let painted = regions.paint(&parts)?;
+            let mut painted = regions.paint(&parts)?;
+            self.honour_strokes(&constraints, &parts, &mut painted);
             let mut labels = LabelMap::new(height, width, &painted)?;
             let (costs, part_costs) =
                 Costs::with_terms(graph, &parts, &partitioner.balance, partitioner.tau)?;
