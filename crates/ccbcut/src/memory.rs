@@ -6,7 +6,7 @@
 //! is not predicted is time.
 
 use crate::{
-    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES},
+    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES, cheap_flops},
     graph::Graph,
     linalg::cholesky::Symbolic,
 };
@@ -284,8 +284,9 @@ pub fn of_graph(graph: &Graph, columns: usize) -> Prediction {
 /// Numbers stored in the largest factor that will be made.
 fn factor_entries(graph: &Graph) -> f64 {
     let components = graph.components();
-    let analyzed =
-        |graph: &Graph| Symbolic::analyze(graph, f64::INFINITY, MAX_ENTRIES).map_or(0.0, |s| s.entries());
+    let analyzed = |graph: &Graph| {
+        Symbolic::analyze(graph, cheap_flops(graph), MAX_ENTRIES).map_or(0.0, |s| s.entries())
+    };
     if components.n_segments() == 1 && graph.n_vertices() > DENSE_LIMIT {
         return analyzed(graph);
     }

@@ -15,6 +15,7 @@ mod kappa;
 mod large;
 pub(crate) mod limits;
 pub mod objective;
+mod plain;
 mod polar;
 mod reweight;
 pub mod rotate;

@@ -6,11 +6,12 @@
 //! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
 //! the end the dense solver of high relative accuracy, which needs no judge.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{
     clusters, large,
-    limits::{DENSE_LIMIT, MAX_ENTRIES, MAX_FLOPS},
+    limits::{self, DENSE_LIMIT, MAX_ENTRIES, MAX_FLOPS},
+    plain,
 };
 use crate::{
     error::{Error, Result},
@@ -83,6 +84,8 @@ struct Piece {
     vertices: Vec<u32>,
     /// `None` when dense solves are cheaper, or a factorisation would be too large.
     symbolic: Option<Symbolic>,
+    /// The structure of a factor that is only made when nothing else has worked.
+    costly: OnceLock<Option<Symbolic>>,
     /// A tree that held the piece together by heavy edges last time.
     tree: Mutex<Vec<u32>>,
 }
@@ -97,8 +100,14 @@ impl Spectrum {
         }
         let whole = members.len() == 1;
         let pieces = members.into_iter().map(|vertices| {
+            let costly = OnceLock::new();
             let analyzed = |graph: &Graph| {
-                (!large::is_large(graph)).then(|| Symbolic::analyze(graph, MAX_FLOPS, MAX_ENTRIES)).flatten()
+                if large::is_large(graph) {
+                    // Never factored.
+                    costly.get_or_init(|| None);
+                    return None;
+                }
+                Symbolic::analyze(graph, limits::cheap_flops(graph), MAX_ENTRIES)
             };
             let symbolic = if vertices.len() <= DENSE_LIMIT {
                 None
@@ -107,7 +116,7 @@ impl Spectrum {
             } else {
                 analyzed(&graph.induced(&vertices))
             };
-            Piece { vertices, symbolic, tree: Mutex::default() }
+            Piece { vertices, symbolic, costly, tree: Mutex::default() }
         });
         Self { n: graph.n_vertices(), pieces: pieces.collect(), may_split: true }
     }
@@ -249,8 +258,8 @@ impl Spectrum {
     }
 
     fn connected<'a>(&self, piece: &'a Piece, graph: &'a Graph, scale: &'a [f64]) -> Connected<'a> {
-        let (symbolic, tree) = (piece.symbolic.as_ref(), Some(&piece.tree));
-        Connected { graph, scale, symbolic, tree, may_split: self.may_split }
+        let (symbolic, costly, tree) = (piece.symbolic.as_ref(), Some(&piece.costly), Some(&piece.tree));
+        Connected { graph, scale, symbolic, costly, tree, may_split: self.may_split }
     }
 }
 
@@ -260,6 +269,7 @@ struct Connected<'a> {
     /// π^-½
     scale: &'a [f64],
     symbolic: Option<&'a Symbolic>,
+    costly: Option<&'a OnceLock<Option<Symbolic>>>,
     tree: Option<&'a Mutex<Vec<u32>>>,
     may_split: bool,
 }
@@ -287,8 +297,9 @@ impl Connected<'_> {
             } else if 3 * params.n_pairs < n && (is_resolved || !is_small) {
                 self.iterative_attempts(params, start, is_single, &mut best);
             }
-            if best.residual() <= params.tol {
-                return best.into_pairs(params.tol);
+            let tol = if self.symbolic.is_none() { params.tol.max(plain::ACCEPTED) } else { params.tol };
+            if best.residual() <= tol {
+                return best.into_pairs(tol);
             }
         }
         if n <= DENSE_MAX && is_resolved {
@@ -300,11 +311,23 @@ impl Connected<'_> {
         best.into_pairs(params.tol)
     }
 
+    /// How a factor is made, at any price that can be paid.
+    fn factor_structure(&self) -> Option<&Symbolic> {
+        let costly = || Symbolic::analyze(self.graph, MAX_FLOPS, MAX_ENTRIES);
+        self.symbolic.or_else(|| self.costly?.get_or_init(costly).as_ref())
+    }
+
     /// The block solver with each inverse that suits the weights, one after the other, until one converges.
     fn iterative_attempts(&self, params: &EigenParams, start: &[f64], is_single: bool, best: &mut Best) {
-        if self.symbolic.is_none() && best.0.is_none() {
-            best.add(Some(finished(self.davidson_free(params, start))));
-            return;
+        if self.symbolic.is_none() {
+            best.add(Some(plain::smallest(self.graph, self.scale, params, start)));
+            if best.residual() <= params.tol.max(plain::ACCEPTED) {
+                return;
+            }
+            if self.factor_structure().is_none() {
+                best.add(Some(finished(self.davidson_free(params, start))));
+                return;
+            }
         }
         if is_single {
             best.add(self.davidson_factored::<f32>(params, start).map(finished));
@@ -337,7 +360,7 @@ impl Connected<'_> {
         let n_slow = params.n_pairs.min(labels.n_segments() - 1);
         let quotient_scale: Vec<f64> = masses.iter().map(|m| 1.0 / m.sqrt()).collect();
         let (graph, scale) = (&quotient, quotient_scale.as_slice());
-        let slow = Connected { graph, scale, symbolic: None, tree: None, may_split: false };
+        let slow = Connected { graph, scale, symbolic: None, costly: None, tree: None, may_split: false };
         let slow = slow.dense_relative(n_slow, 0);
         let inside = clusters::inside(self.graph, labels);
         // One more than needed: the slowest motion inside a cluster says how good the separation is.
@@ -409,7 +432,7 @@ impl Connected<'_> {
     }
 
     fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
-        let factor = Factor::<T>::new(self.symbolic?, self.graph);
+        let factor = Factor::<T>::new(self.factor_structure()?, self.graph);
         let q = self.null();
         let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
         Some(self.davidson(&inverse, &q, params, start, 60))
@@ -492,7 +515,7 @@ impl Connected<'_> {
     fn dense_checked(&self, params: &EigenParams) -> Option<Eigenpairs> {
         use crate::linalg::{LinearOperator, axpy};
         let n = self.scale.len();
-        let factor = Factor::<f64>::new(self.symbolic?, self.graph);
+        let factor = Factor::<f64>::new(self.factor_structure()?, self.graph);
         let (mut values, mut vectors) = dense::laplacian_eigen_absolute(self.graph, self.scale)?;
         values.truncate(params.n_pairs);
         vectors.truncate(params.n_pairs * n);
