@@ -17,6 +17,7 @@ mod input;
 mod names;
 mod recut;
 mod segment;
+mod serve;
 mod sweep;
 
 pub use affinity::{Affinity, AffinityMix, PmiWidth};
@@ -35,6 +36,7 @@ pub use names::{
 };
 pub use recut::RecutArgs;
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
+pub use serve::ServeArgs;
 pub use sweep::SweepArgs;
 
 use std::path::PathBuf;
@@ -79,6 +81,8 @@ pub enum Verb {
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
     Bench(BenchArgs),
+    /// Open a page where an image is cut while sliders move
+    Serve(ServeArgs),
     /// Draw the figures of the paper, as SVG
     Figures(FiguresArgs),
     /// Make a page that shows what the knob does, on a drawn scene
@@ -168,6 +172,7 @@ Examples:
   ccbcut compare graph.npz -k 3                every solver, every cost, one table
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
+  ccbcut serve photo.jpg --open                a page where the photo is cut while sliders move
   ccbcut figures -o figures                    the figures of the paper, as SVG
 
 Exit status: 0 done; 1 done, but below what was asked (--strict); 2 usage, input or file error; 130 interrupted.";

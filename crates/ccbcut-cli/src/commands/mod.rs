@@ -13,6 +13,7 @@ mod generate;
 mod recut;
 mod segment;
 mod segment_features;
+mod serve;
 mod sweep;
 
 use std::path::{Path, PathBuf};
@@ -49,6 +50,7 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Evaluate(args) => evaluate::run(&args, output),
         Verb::Bench(args) => bench::run(&args.what, output),
         Verb::Figures(args) => figures::run(&args, output),
+        Verb::Serve(args) => serve::run(&args, output),
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Generate(args) => generate::run(&args.what, output),
     }

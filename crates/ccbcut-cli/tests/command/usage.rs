@@ -7,8 +7,10 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 10] =
-    ["segment", "cluster", "embed", "recut", "sweep", "cost", "compare", "figures", "demo", "generate"];
+const VERBS: [&str; 11] = [
+    "segment", "cluster", "embed", "recut", "sweep", "cost", "compare", "serve", "figures", "demo",
+    "generate",
+];
 
 #[test]
 fn short_help_fits_a_screen() {
@@ -26,7 +28,7 @@ fn short_help_fits_a_screen() {
 #[test]
 fn long_help_explains_with_examples() {
     for verb in [
-        "segment", "contours", "cluster", "embed", "recut", "sweep", "cost", "compare", "evaluate",
+        "segment", "contours", "cluster", "embed", "recut", "sweep", "cost", "compare", "evaluate", "serve",
         "figures", "generate",
     ] {
         let help = ccbcut(&[verb, "--help"]);
