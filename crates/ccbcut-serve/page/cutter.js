@@ -142,6 +142,7 @@ async function fetchView(isMine) {
   listeners.onLabels();
   const details = await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}`);
   if (!model.tree) model.tree = await askJson(`/api/cuts/${cut}/tree`);
+  if (model.pin) await weighPin();
   if (!isMine()) return false;
   model.details = details;
   listeners.onDetails();
@@ -162,11 +163,21 @@ async function fetchEmbedding(isMine) {
   listeners.onLabels();
 }
 
+/** What the pinned cut costs at the τ of the one that is shown, so that both columns can be compared. */
+async function weighPin() {
+  const { cut, k, edits } = model.pin;
+  try {
+    model.pin.costs = (await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}&tau=${state.tau}`)).costs;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    model.pin.costs = {};
+  }
+}
+
 /** Keeps what is shown to compare with. */
 export function pinShown(word) {
-  const { labels, n, details } = model;
-  const { tau } = state;
-  model.pin = labels && { word, labels, n, tau, k: n, costs: details?.costs };
+  const { cut, labels, n, details, shownK: k, shownEdits: edits } = model;
+  model.pin = labels && { word, cut, k, edits, labels, n, tau: state.tau, costs: details?.costs };
 }
 
 /** Solves a cut that an address asks to compare with. */
@@ -178,8 +189,7 @@ export async function pinFromAddress() {
     const done = await run({ image: model.image.id, k, settings: settings(wanted), edits }, listeners.onProgress);
     if (!done) return;
     const labels = await fetchLabels(done.cut, k, edits);
-    const details = await askJson(`/api/cuts/${done.cut}/view?${parts(k, edits)}`);
-    model.pin = { word: state.pin, labels, n: count(labels), tau: wanted.tau, k, costs: details.costs };
+    model.pin = { word: state.pin, cut: done.cut, k, edits, labels, n: count(labels), tau: wanted.tau, costs: {} };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     listeners.onStatus(error.message, true);

@@ -39,7 +39,7 @@ const edit = (word) => {
   changed({ keepsEdits: true });
 };
 
-/** Splits a part, or merges it with what it was split from. */
+/** Splits a part, or merges it: with the one it was split from, or, where that is in pieces, with its closest neighbour. */
 function act(what, label) {
   if (label === null || !model.details) return;
   if (what === "split") {
@@ -48,7 +48,7 @@ function act(what, label) {
   }
   const parent = chain(label)[1]?.node;
   let together = parent === undefined ? [] : labelsUnder(parent);
-  if (together.length < 2) {
+  if (together.length !== 2) {
     const other = neighbor(label);
     together = other === null ? [] : [label, other];
   }

@@ -78,7 +78,7 @@ function drawLines(out, labels, width, height) {
 export function dimmed(labels, isLit, width, height) {
   const picture = new ImageData(width, height);
   for (let p = 0; p < labels.length; p += 1) {
-    if (!isLit(labels[p])) picture.data[4 * p + 3] = 130;
+    if (!isLit(labels[p])) picture.data[4 * p + 3] = 95;
   }
   return picture;
 }

@@ -7,7 +7,7 @@ import { choose, selected } from "./stage.js";
 
 const families = [
   ["cut", "Cut"], ["ncut", "NCut"], ["rcut", "RCut"], ["ncheeger", "Cheeger, by volume"], ["rcheeger", "Cheeger, by pixels"],
-  ["ccn", "CCN at τ"], ["ccr", "CCR at τ"],
+  ["ccn", "CCN"], ["ccr", "CCR"],
 ];
 
 const files = [
@@ -33,7 +33,7 @@ function showCosts(details) {
   const pin = model.pin?.costs;
   const minimised = state.balance === "ratio" ? "ccr" : "ccn";
   const rows = families.map(([key, name]) => {
-    const row = make("tr", { class: key === minimised ? "best" : false }, make("td", {}, name), make("td", {}, short(details.costs[key])));
+    const row = make("tr", { class: key === minimised ? "best" : false }, make("td", {}, key.startsWith("cc") ? `${name} at τ = ${state.tau}` : name), make("td", {}, short(details.costs[key])));
     if (pin) row.append(make("td", { title: "pinned" }, short(pin[key])));
     return row;
   });
@@ -48,7 +48,7 @@ function showParts(details, onAct) {
     swatch.style.background = css(labelColor(label));
     const pick = make("button", { type: "button", "aria-label": `Select part ${label}`, onclick: () => choose(label) }, String(label));
     const split = make("button", { type: "button", "aria-label": `Split part ${label}`, onclick: () => onAct("split", label) }, "split");
-    const merge = make("button", { type: "button", "aria-label": `Merge part ${label} with its parent`, onclick: () => onAct("merge", label) }, "merge");
+    const merge = make("button", { type: "button", "aria-label": `Merge part ${label} with its sibling or neighbour`, onclick: () => onAct("merge", label) }, "merge");
     split.disabled = state.method !== "hierarchical";
     merge.disabled = details.sizes.length < 2;
     return make("tr", {}, make("td", {}, swatch, pick), make("td", {}, `${((100 * size) / pixels).toFixed(2)} %`),

@@ -43,12 +43,12 @@ function drawGraph({ labels }) {
     const weight = a === 6 || b === 6 ? state.alpha / 2 : 1;
     const [[x1, y1], [x2, y2]] = [places[a], places[b]];
     svg.append(make("line", { x1, y1, x2, y2, "stroke-width": 1 + 5 * weight, class: labels[a] === labels[b] ? false : "cut" }));
-    if (b === 6) svg.append(make("text", { x: (x1 + x2) / 2, y: (y1 + y2) / 2 - 6 }, `α/2 = ${(state.alpha / 2).toFixed(3)}`));
+    if (b === 6) svg.append(make("text", { x: x1 + 0.3 * (x2 - x1), y: y1 - 18 }, `α/2 = ${(state.alpha / 2).toFixed(3)}`));
   }
   places.forEach(([cx, cy], vertex) => {
     const circle = make("circle", { cx, cy, r: 12 });
     circle.style.fill = colors[labels[vertex]];
-    svg.append(circle, make("text", { x: cx, y: cy + 4, fill: "#000000" }, String(vertex)));
+    svg.append(circle, make("text", { x: cx, y: cy + 4, class: "vertex" }, String(vertex)));
   });
 }
 

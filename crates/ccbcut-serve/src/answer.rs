@@ -213,7 +213,10 @@ impl App {
         let edits: Vec<Edit> = edits(question.word("edits"))?;
         let view = self.view(&cut, k, &edits, None)?;
         match question.action {
-            Action::ShowView => Ok(http::json(StatusCode::OK, &self.describe(&cut, &view, k, &edits)?)),
+            Action::ShowView => {
+                let tau = if question.word("tau").is_empty() { None } else { Some(question.number("tau")?) };
+                Ok(http::json(StatusCode::OK, &self.describe(&cut, &view, k, &edits, tau)?))
+            }
             Action::ShowLabels => {
                 let short = |&label: &u32| if label == LabelMap::VOID { u16::MAX } else { label as u16 };
                 let bytes: Vec<u8> =

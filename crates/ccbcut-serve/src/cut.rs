@@ -121,6 +121,17 @@ impl View {
         made.as_ref().map_err(Clone::clone)
     }
 
+    /// The same at another τ.
+    ///
+    /// # Errors
+    /// For a τ that is none.
+    pub fn costs_at(&self, tau: f64, cut: &Cut, prepared: &Prepared) -> Result<(Costs, Vec<f64>), Problem> {
+        if tau == cut.settings.tau {
+            return self.costs(cut, prepared).cloned();
+        }
+        Ok(prepared.costs(&self.labels, &cut.balance(), tau)?)
+    }
+
     fn flat(labels: LabelMap) -> Self {
         let region = Region { members: Vec::new(), node: None };
         Self { regions: vec![region; labels.n_segments()], labels, costs: OnceLock::new() }
@@ -257,8 +268,7 @@ impl Order {
     }
 
     fn graph_name(&self) -> String {
-        let parts = if self.is_tiny() { self.k } else { 0 };
-        self.settings.graph_key(&self.picture.id, parts)
+        self.settings.graph_key(&self.picture.id, self.is_tiny().then_some(self.k))
     }
 
     /// The name of the cut it asks for.

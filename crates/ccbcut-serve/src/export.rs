@@ -76,9 +76,16 @@ impl App {
     ///
     /// # Errors
     /// When the graph is gone.
-    pub fn describe(&self, cut: &Cut, view: &View, k: usize, edits: &[Edit]) -> Result<Value, Problem> {
+    pub fn describe(
+        &self,
+        cut: &Cut,
+        view: &View,
+        k: usize,
+        edits: &[Edit],
+        tau: Option<f64>,
+    ) -> Result<Value, Problem> {
         let prepared = self.graphs.get(&cut.graph).ok_or_else(|| Problem::not_found("cut"))?;
-        let (costs, terms) = view.costs(cut, &prepared)?;
+        let (costs, terms) = view.costs_at(tau.unwrap_or(cut.settings.tau), cut, &prepared)?;
         let name = &cut.picture.name;
         let words = cut.settings.words(k);
         let nodes: Vec<Option<usize>> = view.regions.iter().map(|region| region.node).collect();

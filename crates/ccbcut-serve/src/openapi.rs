@@ -13,7 +13,7 @@ pub fn document() -> Value {
             let schema = match (name, route.path.contains("/export/")) {
                 ("file", true) => json!({ "enum": FILES.map(|(file, _)| file) }),
                 ("k" | "step", _) => json!({ "type": "integer", "minimum": 0 }),
-                ("alpha" | "knob", _) => json!({ "type": "number" }),
+                ("alpha" | "knob" | "tau", _) => json!({ "type": "number" }),
                 ("family", _) => json!({ "enum": ["ccn", "ccr", "bhn", "bhr"] }),
                 ("edits", _) => json!({ "type": "string", "pattern": "^((s\\d+|m\\d+(-\\d+)+)\\.?)*$" }),
                 _ => json!({ "type": "string" }),

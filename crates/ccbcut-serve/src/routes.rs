@@ -28,7 +28,7 @@ pub enum Action {
 }
 
 /// An address, and all that is said about it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Route {
     /// GET, POST or DELETE.
     pub method: &'static str,
@@ -95,7 +95,15 @@ pub const ROUTES: [Route; 20] = [
         returns: JSON,
     },
     get("/api/cuts/{cut}/tree", Action::ShowTree, "Nodes [parent, children, step, share] and costs", JSON),
-    with(get("/api/cuts/{cut}/view", Action::ShowView, "Sizes, nodes, costs and commands", JSON), PARTS),
+    with(
+        get(
+            "/api/cuts/{cut}/view",
+            Action::ShowView,
+            "Sizes, nodes, commands; costs at tau, or that of the cut",
+            JSON,
+        ),
+        &["k", "edits", "tau"],
+    ),
     with(
         get(
             "/api/cuts/{cut}/labels",

@@ -101,14 +101,10 @@ impl Settings {
         words
     }
 
-    /// What the graph of an image depends on.
-    pub fn graph_key(&self, image: &str, n_segments: usize) -> String {
+    /// What the graph of an image depends on; the number of parts matters for the decimation of tiny images only.
+    pub fn graph_key(&self, image: &str, n_segments: Option<usize>) -> String {
         let Self { affinity, sigma, smooth, levels, .. } = self;
-        // Few parts or many matters for the decimation of tiny images only.
-        format!(
-            "{image}-{affinity}-{sigma}-{smooth}-{levels}-{}",
-            if n_segments > 24 { n_segments } else { 24 }
-        )
+        format!("{image}-{affinity}-{sigma}-{smooth}-{levels}-{n_segments:?}")
     }
 
     /// What a cut depends on, apart from the graph and the number of leaves.
@@ -174,7 +170,7 @@ mod tests {
         };
         let expected = "-k 8 --tau 0.35 --balance ratio --affinity lab+mpb --method multiway --sigma 2.5 --smooth 1 --levels 3";
         assert_eq!(words(&other), expected);
-        assert_ne!(plain.graph_key("a", 2), other.graph_key("a", 2));
+        assert_ne!(plain.graph_key("a", None), other.graph_key("a", None));
         assert_ne!(plain.cut_key(), other.cut_key());
     }
 

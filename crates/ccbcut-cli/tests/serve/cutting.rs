@@ -236,6 +236,39 @@ fn sweeps_embeddings_and_the_toy_graph_answer() {
 }
 
 #[test]
+fn tiny_images_are_cut_as_the_command_cuts_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let png = scene(14, 18);
+    fs::write(folder.path().join("a.png"), &png).unwrap();
+    let server = Server::start(&[]);
+    let image = server.add("a.png", &png);
+    for k in [2, 5, 16, 30] {
+        let done = server.done(&order("t", &image, k, &json!({ "leaves": 24 })));
+        segment(folder.path(), &format!("a.png -k {k} -o own.npy --force"));
+        let cut = done["cut"].as_str().unwrap();
+        let shown = server.get(&format!("/api/cuts/{cut}/export/labels.npy?k={k}"));
+        assert!(shown.body == fs::read(folder.path().join("own.npy")).unwrap(), "k = {k}");
+    }
+    let (kind, data) = server.run_job(&order("t", &server.add("b.png", &scene(2, 3)), 9, &json!({})));
+    assert!(kind == "failed" && data["detail"].as_str().unwrap().contains('9'), "{data}");
+}
+
+#[test]
+fn a_cut_is_weighed_at_another_tau() {
+    let server = Server::start(&[]);
+    let image = server.add("a.png", &scene(24, 32));
+    let done = server.done(&order("t", &image, 3, &json!({})));
+    let costs = |tau: &str| {
+        let cut = done["cut"].as_str().unwrap();
+        server.json(&format!("/api/cuts/{cut}/view?k=3{tau}"))["costs"].clone()
+    };
+    assert_eq!(costs(""), costs("&tau=1"));
+    let (one, two) = (costs(""), costs("&tau=2"));
+    assert_eq!(one["ncut"], two["ncut"]);
+    assert_ne!(one["ccn"], two["ccn"]);
+}
+
+#[test]
 fn large_images_are_shrunk_and_what_is_cut_can_be_had() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&["--work-pixels", "2000"]);

@@ -30,7 +30,8 @@ try {
   await shot("dark", "#k=10&view=mean", { width: 1280, height: 960 }, theme("dark"));
   await shot("compare", "#k=10&compare=side&pin=2~10~lab~5~normalized~hierarchical~", { width: 1280, height: 800 }, theme("light"));
   await shot("toy", "#tab=toy&alpha=0.5&knob=1", { width: 1280, height: 620 }, theme("light"));
-  await shot("phone", "#k=6", { width: 390, height: 844 }, theme("light"));
+  await shot("phone", "#k=9", { width: 390, height: 1100 }, theme("light"));
+  await shot("dark-toy", "#tab=toy&family=bhr&alpha=0.3&knob=2", { width: 1000, height: 620 }, theme("dark"));
   await shot("sweep", "#k=10&view=labels", { width: 1280, height: 1250 }, async (browser) => {
     await theme("light")(browser);
     await browser.click("#sweep-box summary");

@@ -81,12 +81,11 @@ impl Prepared {
     fn with_scene<R>(&self, next: impl FnOnce(&Scene<'_>) -> Result<R>) -> Result<R> {
         let grid = Grid::of_shape(self.shape, self.mask.as_deref());
         let own;
-        let pyramid: &Hierarchy<'_> = match &self.pyramid {
-            Some(pyramid) => pyramid,
-            None => {
-                own = Hierarchy::build(&self.graph, self.shape.0, self.shape.1, 0, 1)?;
-                &own
-            }
+        let pyramid: &Hierarchy<'_> = if let Some(pyramid) = &self.pyramid {
+            pyramid
+        } else {
+            own = Hierarchy::build(&self.graph, self.shape.0, self.shape.1, 0, 1)?;
+            &own
         };
         let coarse = Coarse::new(pyramid, grid.active_at(pyramid.n_levels()));
         next(&Scene { graph: &self.graph, pyramid, coarse: &coarse, grid: &grid })
