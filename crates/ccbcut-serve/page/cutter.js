@@ -8,7 +8,7 @@ const grown = 24;
 
 /** What is known: the image, the cut that is shown, its tree. */
 export const model = {
-  image: null, rgba: null, cut: null, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "",
+  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "",
   details: null, tree: null, embedding: null, pin: null,
 };
 
@@ -92,7 +92,7 @@ async function settle(isMine) {
 
 /** Whether the cut that is there has what the state asks for. */
 function canFetch() {
-  return model.cut && model.key === keyOf(state) && (isTree() ? state.k <= model.leaves : state.k === model.shownK);
+  return model.cut && model.key === keyOf(state) && (isTree() ? state.k >= model.least && state.k <= model.leaves : state.k === model.shownK);
 }
 
 const order = (more) => ({ image: model.image.id, k: state.k, settings: settings(), edits: state.edits, ...more });
@@ -102,7 +102,7 @@ async function solve(isMine, more) {
   const key = keyOf(state);
   const done = await run(order(more), (kind, data) => isMine() && listeners.onProgress(kind, data));
   if (!done || !isMine()) return false;
-  Object.assign(model, { cut: done.cut, leaves: done.leaves, isWarm: done.is_warm, key, tree: null, embedding: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, tree: null, embedding: null });
   const shown = await fetchView(isMine);
   if (shown) listeners.onProgress("end");
   return shown;
@@ -113,7 +113,7 @@ async function grow(isMine) {
   listeners.onProgress("grow");
   const done = await run(order({ leaves: grown }), (kind, data) => isMine() && listeners.onProgress(`grow-${kind}`, data));
   if (!done || !isMine()) return;
-  Object.assign(model, { cut: done.cut, leaves: done.leaves, isWarm: done.is_warm, tree: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, tree: null });
   await fetchView(isMine);
 }
 

@@ -42,6 +42,7 @@ const edit = (word) => {
 /** Splits a part, or merges it: with the one it was split from, or, where that is in pieces, with its closest neighbour. */
 function act(what, label) {
   if (label === null || !model.details) return;
+  if (what === "join") return edit(`m${label.join("-")}`);
   if (what === "split") {
     if (state.method !== "hierarchical") return say("Parts of a multiway cut cannot be split: choose hierarchical.", true);
     return edit(`s${label}`);

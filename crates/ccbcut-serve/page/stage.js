@@ -7,6 +7,7 @@ import { model } from "./cutter.js";
 const canvas = byId("canvas");
 const shade = byId("shade");
 let cross = null;
+let stroke = null;
 let chosen = null;
 let onAct = () => {};
 
@@ -171,14 +172,49 @@ function place(event) {
 }
 
 function act(label) {
-  const what = document.querySelector("#clicks input:checked").value;
+  const what = clickMode();
   if (label === null) return;
   if (what === "select") choose(label === chosen ? null : label);
   else onAct(what, label);
 }
 
+const clickMode = () => document.querySelector("#clicks input:checked").value;
+
+// A stroke across parts, drawn while a click merges, says that all of them belong together.
+canvas.addEventListener("pointerdown", (event) => {
+  if (clickMode() !== "merge" || event.button !== 0) return;
+  const at = place(event);
+  stroke = { labels: new Set([labelAt(at)]), points: [at] };
+  canvas.setPointerCapture(event.pointerId);
+});
+
+function drawStroke() {
+  const context = shade.getContext("2d");
+  light((label) => stroke.labels.has(label));
+  for (const [color, wide] of [["#000000", 5], ["#ffe100", 3]]) {
+    context.strokeStyle = color;
+    context.lineWidth = wide;
+    context.beginPath();
+    stroke.points.forEach(({ x, y }, at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
+    context.stroke();
+  }
+}
+
+canvas.addEventListener("pointerup", () => {
+  const labels = [...(stroke?.labels ?? [])].filter((label) => label !== null);
+  stroke = null;
+  if (labels.length > 1) onAct("join", labels);
+  else if (labels.length === 1) onAct("merge", labels[0]);
+});
+canvas.addEventListener("pointercancel", () => { stroke = null; });
 canvas.addEventListener("pointermove", (event) => {
   const label = labelAt(place(event));
+  if (stroke) {
+    stroke.labels.add(label);
+    stroke.points.push(place(event));
+    drawStroke();
+    return;
+  }
   tellRegion(label ?? chosen);
   if (label === null) return;
   light((each) => each === label);
@@ -186,8 +222,10 @@ canvas.addEventListener("pointermove", (event) => {
 canvas.addEventListener("pointerleave", () => choose(chosen));
 canvas.addEventListener("click", (event) => {
   cross = null;
-  act(labelAt(place(event)));
+  // A stroke, however short, has merged already.
+  if (clickMode() !== "merge") act(labelAt(place(event)));
 });
+byId("clicks").addEventListener("change", () => canvas.classList.toggle("draws", clickMode() === "merge"));
 canvas.addEventListener("keydown", (event) => {
   const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   if (moves[event.key] && model.image) {

@@ -194,7 +194,9 @@ impl App {
             Want::Cut => {
                 let cut = app.cut(&order, job)?;
                 app.view(&cut, order.k, &edits, Some(job))?;
-                Ok(json!({ "cut": cut.id, "leaves": cut.n_leaves(), "is_warm": cut.is_warm }))
+                Ok(json!({
+                    "cut": cut.id, "least": cut.least, "leaves": cut.n_leaves(), "is_warm": cut.is_warm,
+                }))
             }
             Want::Sweep => Ok(json!({ "sweep": app.sweep(&order, &taus, job)? })),
             Want::Embedding => {

@@ -39,6 +39,8 @@ pub struct Cut {
     pub report: Report,
     /// The tree over the vertices that were cut, or the labels of a multiway cut.
     pub found: Found,
+    /// The fewest parts that may be shown: tiny images are decimated less for many parts than for few.
+    pub least: usize,
     /// Whether it began from another cut, and so may differ from what the command finds.
     pub is_warm: bool,
 }
@@ -76,7 +78,7 @@ impl Cut {
 
     fn n_bytes(&self) -> usize {
         let coarse = self.tree().map_or(0, Tree::n_vertices);
-        self.picture.image.n_pixels() * 8 + coarse * 16 + 4096
+        self.picture.n_bytes() + self.picture.image.n_pixels() * 8 + coarse * 16 + 4096
     }
 
     /// The tree for the page.
@@ -340,8 +342,18 @@ impl App {
         let (picture, settings) = (Arc::clone(&order.picture), order.settings.clone());
         let graph = order.graph_name();
         let report = done.report;
-        let cut =
-            Arc::new(Cut { id: id.clone(), picture, settings, graph, segmenter, report, found, is_warm });
+        let least = if order.is_tiny() { order.k } else { 1 };
+        let cut = Arc::new(Cut {
+            id: id.clone(),
+            picture,
+            settings,
+            graph,
+            segmenter,
+            report,
+            found,
+            least,
+            is_warm,
+        });
         self.cuts.put(id, Arc::clone(&cut), cut.n_bytes());
         Ok(cut)
     }
@@ -373,6 +385,10 @@ impl App {
                 return Err(Problem::unusable(
                     "parts of a multiway cut cannot be split: choose hierarchical",
                 ));
+            }
+            (Found::Tree(_), None) if k < cut.least => {
+                let least = cut.least;
+                return Err(Problem::unusable(format!("k is {k}, but this cut has {least} parts or more")));
             }
             (Found::Tree(tree), None) => {
                 let prepared = self.graphs.get(&cut.graph).ok_or_else(gone)?;

@@ -78,7 +78,8 @@ impl Picture {
         stem.chars().map(safe).take(80).collect()
     }
 
-    fn n_bytes(&self) -> usize {
+    /// Bytes that it holds.
+    pub fn n_bytes(&self) -> usize {
         self.image.data().len() * 4 + self.rgb.len() + self.mask.as_ref().map_or(0, Vec::len)
     }
 }

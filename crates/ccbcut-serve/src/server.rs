@@ -43,6 +43,8 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// The longest that an answer may take; solves are jobs and have a limit of their own.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// The longest that a connection is kept.
+const STAY: Duration = Duration::from_secs(600);
 /// How often the server looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -95,6 +97,9 @@ impl Server {
     /// The address to open in a browser, with the token where one is needed.
     pub fn url(&self) -> String {
         let token = self.shared.guard.token().map(|token| format!("?token={token}")).unwrap_or_default();
+        if self.address.ip().is_unspecified() {
+            return format!("http://localhost:{}/{token}", self.address.port());
+        }
         format!("http://{}/{token}", self.address)
     }
 
@@ -157,12 +162,32 @@ async fn accept(
                 .header_read_timeout(HEAD_TIME)
                 .max_buf_size(64 << 10)
                 .serve_connection(TokioIo::new(stream), service);
-            // A connection that breaks is the browser's affair.
-            let _ = connection.await;
+            let mut connection = std::pin::pin!(connection);
+            // A connection that breaks is the browser's affair; one that stays too long is asked to go, then sent away.
+            if timeout(STAY, connection.as_mut()).await.is_err() {
+                connection.as_mut().graceful_shutdown();
+                let _ = timeout(ANSWER_TIME, connection).await;
+            }
             drop(permit);
         });
     }
     Ok(())
+}
+
+/// A place among those who wait; it is given back whatever happens, also when the browser goes away.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(taken: &'a AtomicUsize) -> Option<Self> {
+        let place = Self(taken);
+        (taken.fetch_add(1, Ordering::SeqCst) < MAX_PATIENT).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Shared {
@@ -225,16 +250,12 @@ impl Shared {
 
     /// Answers on a thread that may compute, when its turn comes.
     async fn answered(self: &Arc<Self>, question: Question) -> Result<Reply, Problem> {
-        if self.n_patient.fetch_add(1, Ordering::SeqCst) >= MAX_PATIENT {
-            self.n_patient.fetch_sub(1, Ordering::SeqCst);
-            return Err(Problem::busy("too many requests at once"));
-        }
+        let place = Place::take(&self.n_patient).ok_or_else(|| Problem::busy("too many requests at once"))?;
         let turn = self.busy.acquire().await;
         let app = Arc::clone(&self.app);
         let work = tokio::task::spawn_blocking(move || app.answer(&question));
         let done = timeout(ANSWER_TIME, work).await;
-        drop(turn);
-        self.n_patient.fetch_sub(1, Ordering::SeqCst);
+        drop((turn, place));
         match done {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Problem::internal("this request broke; please report it")),

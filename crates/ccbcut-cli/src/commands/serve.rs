@@ -64,7 +64,7 @@ pub fn run(args: &ServeArgs, output: &Output) -> Result<ExitStatus> {
     output.data(format!("{url}\n").as_bytes())?;
     output.status("Open this address in a browser; Ctrl-C ends the server.");
     if args.host.is_some() {
-        output.warn("others can reach this server, and what they send is not encrypted");
+        output.warn("others can reach this server by the name of this machine, and nothing is encrypted");
     }
     if args.open && open(&url).is_err() {
         output.warn("no browser could be opened");

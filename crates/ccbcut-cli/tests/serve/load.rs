@@ -1,4 +1,5 @@
 use std::{
+    io::Write,
     sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
@@ -81,6 +82,22 @@ fn every_request_of_many_clients_is_answered_and_memory_is_bounded() {
     );
     assert!(answered > clients, "only {answered} requests");
     assert!(peak < 700, "{peak} MiB");
+}
+
+#[test]
+fn clients_that_go_away_leave_no_trace() {
+    let server = Server::start(&[]);
+    for round in 0..300 {
+        let mut stream = server.connect();
+        let host = format!("Host: localhost:{}\r\n", server.port);
+        let path = if round % 2 == 0 { "/api/toy/map?family=ccr" } else { "/api/images/given-0/picture" };
+        let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\n{host}\r\n").as_bytes());
+        drop(stream);
+    }
+    for _ in 0..20 {
+        let answer = server.get("/api/status");
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
 }
 
 /// Files that were images before bits were flipped, pieces cut out, doubled or overwritten. The full run:

@@ -97,6 +97,17 @@ export const cases = {
     await browser.settled(2);
   },
 
+  async "a stroke makes one part of those it touches"({ browser, server }) {
+    await browser.visit(`${server.url}#k=7`);
+    await browser.settled(7);
+    await browser.click("#clicks input[value=merge]");
+    await browser.stroke("#canvas", [0.15, 0.2], [0.3, 0.2], [0.45, 0.2], [0.5, 0.6], [0.5, 0.8]);
+    await browser.settled(5);
+    assert.match(await browser.run("return location.hash"), /edits=m\d-\d-\d/);
+    await browser.keys("u");
+    await browser.settled(7);
+  },
+
   async "pointing at a part tells where it comes from"({ browser, server }) {
     await browser.visit(`${server.url}#k=6`);
     await browser.settled(6);

@@ -130,6 +130,15 @@ export class Browser {
     return this.send("POST", `${this.session}/actions`, { actions: [{ type: "pointer", id: "mouse", actions }] });
   }
 
+  /** Draws a stroke through places given as shares of an element's width and height. */
+  async stroke(css, ...places) {
+    const box = await this.run(`const e = document.querySelector(arguments[0]); e.scrollIntoView({ block: "center" });
+      const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]`, css);
+    const moves = places.map(([x, y]) => ({ type: "pointerMove", x: Math.round(box[0] + x * box[2]), y: Math.round(box[1] + y * box[3]), duration: 30 }));
+    const actions = [moves[0], { type: "pointerDown", button: 0 }, ...moves.slice(1), { type: "pointerUp", button: 0 }];
+    return this.send("POST", `${this.session}/actions`, { actions: [{ type: "pointer", id: "mouse", actions }] });
+  }
+
   /** Moves a slider as a hand would: input events on the way, change at the end. */
   slide(id, value) {
     return this.run(`const s = document.getElementById(arguments[0]); s.value = arguments[1];
