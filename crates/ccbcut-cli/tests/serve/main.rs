@@ -1,5 +1,7 @@
 //! The viewer's server, through the real binary and a plain TCP client.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
+
 /// Whole cuts over HTTP, compared with the files of the command.
 mod cutting;
 /// Many clients at once, and files that are no images.
