@@ -264,6 +264,7 @@ async function start() {
     if (state.image && state.image !== before) await guarded(() => takeImage(state.image));
     changed({ keepsEdits: true });
   });
+  addEventListener("pagehide", cancelJob);
   await waitForServer();
   const given = await askJson("/api/images");
   byId("given").replaceChildren(make("option", { value: "" }, "dropped image"), ...given.map(({ id, name }) => make("option", { value: id }, name)));

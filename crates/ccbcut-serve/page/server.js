@@ -54,19 +54,23 @@ export async function waitForServer() {
 }
 
 let listening = null;
+let turn = 0;
 
 /** Stops listening to the job of this tab, and cancels it. */
 export function cancelJob() {
+  turn += 1;
   if (!listening) return;
   const { source, id, give } = listening;
   source.close();
   listening = null;
   give(null);
-  fetch(`/api/jobs/${id}`, { method: "DELETE" }).catch(() => {});
+  fetch(`/api/jobs/${id}`, { method: "DELETE", keepalive: true }).catch(() => {});
 }
 
 /** Runs a job to its end; `onEvent(kind, data)` hears its story. Null when it was cancelled or another took its place. */
 export async function run(order, onEvent) {
+  turn += 1;
+  const mine = turn;
   if (listening) {
     listening.source.close();
     listening.give(null);
@@ -74,17 +78,15 @@ export async function run(order, onEvent) {
   }
   const body = JSON.stringify({ tab, ...order });
   const { job } = await askJson("/api/jobs", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  // Another took its place while the server was asked.
+  if (mine !== turn) return null;
   return new Promise((done, fail) => {
     const source = new EventSource(`/api/jobs/${job}/events`);
-    const mine = { source, id: job, give: done };
-    if (listening) {
-      listening.source.close();
-      listening.give(null);
-    }
-    listening = mine;
+    const own = { source, id: job, give: done };
+    listening = own;
     const end = (settle, value) => {
       source.close();
-      if (listening === mine) listening = null;
+      if (listening === own) listening = null;
       settle(value);
     };
     for (const kind of ["stage", "split", "sweep"]) {

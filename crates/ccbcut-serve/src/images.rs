@@ -3,7 +3,7 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ccbcut::Image;
@@ -89,6 +89,8 @@ impl Picture {
 pub struct Images {
     sources: Vec<Source>,
     kept: Cache<Picture>,
+    /// Held while an image is decoded: large ones take much memory for a moment, so one at a time.
+    decoding: Mutex<()>,
     max_pixels: u64,
     work_pixels: usize,
 }
@@ -99,6 +101,7 @@ impl Images {
         Self {
             sources: config.sources.clone(),
             kept: Cache::new(config.cache_bytes / 8),
+            decoding: Mutex::default(),
             max_pixels: config.max_pixels,
             work_pixels: config.work_pixels,
         }
@@ -125,6 +128,7 @@ impl Images {
         let at = id.strip_prefix("given-").and_then(|number| number.parse::<usize>().ok());
         let source = at.and_then(|at| self.sources.get(at)).ok_or_else(|| Problem::not_found("image"))?;
         let limits = Limits { max_pixels: self.max_pixels };
+        let _one_at_a_time = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
         let decoded = match source {
             Source::Bytes { name, bytes } => decode_image(Path::new(name), bytes, limits),
             Source::File(path) => read_image(path, limits),
@@ -143,6 +147,7 @@ impl Images {
             return Ok(picture);
         }
         let limits = Limits { max_pixels: self.max_pixels };
+        let _one_at_a_time = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
         let decoded = decode_image(Path::new(&name), bytes, limits).map_err(refused)?;
         self.keep(id, name, decoded)
     }
