@@ -194,6 +194,7 @@ impl App {
             Want::Cut => {
                 let cut = app.cut(&order, job)?;
                 app.view(&cut, order.k, &edits, Some(job))?;
+                app.unroll(&cut, &order, job)?;
                 Ok(json!({
                     "cut": cut.id, "least": cut.least, "leaves": cut.n_leaves(), "is_warm": cut.is_warm,
                 }))

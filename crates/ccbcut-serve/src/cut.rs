@@ -358,6 +358,26 @@ impl App {
         Ok(cut)
     }
 
+    /// Makes the parts of every k of a tree that was grown, those near the shown k first, so that moving k is a look-up.
+    ///
+    /// # Errors
+    /// A job that was stopped.
+    pub fn unroll(&self, cut: &Cut, order: &Order, job: &Job) -> Result<(), Problem> {
+        if order.leaves <= order.k || cut.tree().is_none() {
+            return Ok(());
+        }
+        job.tell("stage", &json!({ "name": "painting every k" }));
+        let mut all: Vec<usize> = (cut.least..=cut.n_leaves()).collect();
+        all.sort_by_key(|k| k.abs_diff(order.k));
+        for k in all {
+            if job.is_stopped() {
+                return Err(Problem::internal("stopped"));
+            }
+            self.view(cut, k, &[], Some(job))?;
+        }
+        Ok(())
+    }
+
     /// The parts of a cut, edited; without a job no part is solved anew.
     ///
     /// # Errors
