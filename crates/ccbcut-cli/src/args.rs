@@ -18,6 +18,7 @@ mod names;
 mod recut;
 mod regions;
 mod segment;
+mod serve;
 mod sweep;
 mod volume;
 
@@ -38,6 +39,7 @@ pub use names::{
 pub use recut::RecutArgs;
 pub use regions::{RegionArgs, Superpixels};
 pub use segment::{ImageGraphArgs, OutputArgs, SegmentArgs};
+pub use serve::ServeArgs;
 pub use sweep::SweepArgs;
 pub use volume::{SuperpixelsArgs, VolumeArgs};
 
@@ -87,6 +89,8 @@ pub enum Verb {
     Evaluate(EvaluateArgs),
     /// Run a whole benchmark, or score the results of another system
     Bench(BenchArgs),
+    /// Open a page where an image is cut while sliders move
+    Serve(ServeArgs),
     /// Draw the figures of the paper, as SVG
     Figures(FiguresArgs),
     /// Make a page that shows what the knob does, on a drawn scene
@@ -176,6 +180,7 @@ Examples:
   ccbcut compare graph.npz -k 3                every solver, every cost, one table
   ccbcut evaluate parts.png --truth 2092.mat   covering, PRI, VI against human segmentations
   ccbcut bench bsds --data BSDS500 --split val --out results
+  ccbcut serve photo.jpg --open                a page where the photo is cut while sliders move
   ccbcut figures -o figures                    the figures of the paper, as SVG
 
 Exit status: 0 done; 1 done, but below what was asked (--strict); 2 usage, input or file error; 130 interrupted.";

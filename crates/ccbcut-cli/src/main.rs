@@ -11,7 +11,6 @@ mod library;
 mod memory;
 mod output;
 mod page;
-mod paint;
 mod params;
 mod plot;
 mod read;
@@ -22,6 +21,8 @@ mod watch;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+
+use ccbcut_io::paint;
 
 use crate::{exit::ExitStatus, output::Output};
 

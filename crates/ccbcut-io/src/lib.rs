@@ -37,6 +37,8 @@ mod images;
 
 mod jpeg;
 
+pub mod paint;
+
 mod feature_maps;
 
 mod safetensors;

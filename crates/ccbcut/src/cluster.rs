@@ -361,15 +361,15 @@ impl Partitioner {
         warm: Option<&Warm>,
     ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
-        let stop = control.stopper();
+        let signals = control.signals();
         let runs = Mutex::new(Vec::new());
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
-            self.columns_of_part(sub, balance, members, warm, &stop, &runs)
+            self.columns_of_part(sub, balance, members, warm, signals, &runs)
         };
         let bisection = self.bisection(graph.n_vertices());
         let tree = bisection.run(graph, &self.balance, embed, |step| {
             control.tell(Progress::Split(step));
-            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if signals.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let mut runs = runs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Parts of equal size and lowest vertex cannot differ: each part is embedded once.

@@ -178,7 +178,7 @@ impl Partitioner {
         control: &mut Control<'_>,
     ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
-        let stop = control.stopper();
+        let (stop, signals) = (control.stopper(), control.signals());
         let runs = Mutex::new(Vec::new());
         let inside = |members: &[u32]| -> Vec<(usize, usize)> {
             let place = |v: u32| members.binary_search(&v).ok();
@@ -187,7 +187,7 @@ impl Partitioner {
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| -> Result<Vec<f64>> {
             let pairs = inside(members);
             if pairs.is_empty() {
-                return self.columns_of_part(sub, balance, members, None, &stop, &runs);
+                return self.columns_of_part(sub, balance, members, None, signals, &runs);
             }
             columns_apart(sub, &pairs)
         };

@@ -18,7 +18,11 @@ pub enum Progress<'a> {
 pub struct Control<'a> {
     observer: Option<&'a mut (dyn FnMut(Progress<'_>) + Send)>,
     stop: Option<&'a (dyn Fn() -> bool + Sync)>,
+    sweeps: Option<&'a OnSweep<'a>>,
 }
+
+/// What is told about a sweep of a part: how many vertices it has, and what the sweep did.
+type OnSweep<'a> = dyn Fn(usize, &Iteration) + Sync + 'a;
 
 impl std::fmt::Debug for Control<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -35,7 +39,7 @@ impl Default for Control<'_> {
 impl<'a> Control<'a> {
     /// Shows nothing, never stops.
     pub fn new() -> Self {
-        Self { observer: None, stop: None }
+        Self { observer: None, stop: None, sweeps: None }
     }
 
     /// Calls `observer` as the run goes on, one call at a time, from a thread of the pool.
@@ -52,6 +56,14 @@ impl<'a> Control<'a> {
         self
     }
 
+    /// Calls `on_sweep` with the number of vertices after every sweep on a part of a hierarchical run, from any thread,
+    /// in no fixed order: parts are embedded side by side.
+    #[must_use]
+    pub fn sweeps(mut self, on_sweep: &'a (dyn Fn(usize, &Iteration) + Sync)) -> Self {
+        self.sweeps = Some(on_sweep);
+        self
+    }
+
     pub(crate) fn tell(&mut self, progress: Progress<'_>) {
         if let Some(observer) = &mut self.observer {
             observer(progress);
@@ -61,5 +73,28 @@ impl<'a> Control<'a> {
     pub(crate) fn stopper(&self) -> impl Fn() -> bool + Sync + Copy + use<'a> {
         let stop = self.stop;
         move || stop.is_some_and(|stop| stop())
+    }
+
+    pub(crate) fn signals(&self) -> Signals<'a> {
+        Signals { stop: self.stop, sweeps: self.sweeps }
+    }
+}
+
+/// The part of a [`Control`] that may be used from any thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Signals<'a> {
+    stop: Option<&'a (dyn Fn() -> bool + Sync)>,
+    sweeps: Option<&'a OnSweep<'a>>,
+}
+
+impl Signals<'_> {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop())
+    }
+
+    pub(crate) fn tell(&self, n_vertices: usize, sweep: &Iteration) {
+        if let Some(on_sweep) = self.sweeps {
+            on_sweep(n_vertices, sweep);
+        }
     }
 }

@@ -369,7 +369,7 @@ impl Picture {
         for (k, row) in rows.iter().enumerate() {
             put(&paint::overlay(&rgb, &self.map(&row.labels)?)?, 1 + k / 2, k % 2);
         }
-        paint::encode_png(full_width, full_height, &out)
+        Ok(paint::encode_png(full_width, full_height, &out)?)
     }
 
     /// Labels of the pixels that take part as a map of all.

@@ -14,6 +14,7 @@ mod recut;
 mod segment;
 mod segment_features;
 mod segment_regions;
+mod serve;
 mod superpixels;
 mod sweep;
 mod volume;
@@ -54,6 +55,7 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
         Verb::Evaluate(args) => evaluate::run(&args, output),
         Verb::Bench(args) => bench::run(&args.what, output),
         Verb::Figures(args) => figures::run(&args, output),
+        Verb::Serve(args) => serve::run(&args, output),
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Generate(args) => generate::run(&args.what, output),
     }

@@ -419,7 +419,7 @@ fn contents<'a>(
                 Picture::MeanColor => paint::mean_color(&input.rgb, labels)?,
                 Picture::Boundaries => paint::boundaries(labels),
             };
-            paint::encode_png(labels.width(), labels.height(), &rgb)
+            Ok(paint::encode_png(labels.width(), labels.height(), &rgb)?)
         };
         add(picture.kind(), path, Box::new(make));
     }
@@ -449,7 +449,7 @@ fn contents<'a>(
     if let (Some(path), Some(rows)) = (&args.output.embedding_picture, &segmented.coordinates) {
         let make = |_: &Path| {
             let rgb = paint::coordinates(rows.as_slice(), rows.n_components(), input.mask.as_deref());
-            paint::encode_png(labels.width(), labels.height(), &rgb)
+            Ok(paint::encode_png(labels.width(), labels.height(), &rgb)?)
         };
         add("embedding_picture", path, Box::new(make));
     }

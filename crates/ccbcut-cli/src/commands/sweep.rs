@@ -137,7 +137,7 @@ fn strip(input: &Input, maps: &[LabelMap]) -> Result<Vec<u8>> {
             }
         }
     }
-    paint::encode_png(total, rows, &rgb)
+    Ok(paint::encode_png(total, rows, &rgb)?)
 }
 
 /// The story for people: a line per tau, and below it what changed.

@@ -167,5 +167,5 @@ fn strip(volume: &Volume, painted: &[u32]) -> Result<Vec<u8>> {
             rgb[target..target + 3 * width].copy_from_slice(&slice[3 * y * width..3 * (y + 1) * width]);
         }
     }
-    paint::encode_png(width * shown, height, &rgb)
+    Ok(paint::encode_png(width * shown, height, &rgb)?)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::support::{ccbcut, folder};
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "superpixels",
     "volume",
     "segment",
@@ -17,6 +17,7 @@ const VERBS: [&str; 12] = [
     "sweep",
     "cost",
     "compare",
+    "serve",
     "figures",
     "demo",
     "generate",
@@ -48,6 +49,7 @@ fn long_help_explains_with_examples() {
         "sweep",
         "cost",
         "compare",
+        "serve",
         "evaluate",
         "figures",
         "generate",

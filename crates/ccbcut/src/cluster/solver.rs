@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Mutex};
 
 use super::{Method, Partitioner, Run};
 use crate::{
-    control::{Control, Progress},
+    control::{Control, Progress, Signals},
     cost::Criterion,
     embedding::{IrrqFit, Soc, Start, StopReason, Trace, Warm},
     error::{Error, Result},
@@ -149,9 +149,10 @@ impl Partitioner {
         balance: &Balance,
         members: &[u32],
         warm: Option<&Warm>,
-        stop: &(dyn Fn() -> bool + Sync),
+        signals: Signals<'_>,
         runs: &Mutex<Vec<Run>>,
     ) -> Result<Vec<f64>> {
+        let stop = &|| signals.is_stopped();
         let (columns, trace) = match self.solver {
             Solver::Irrq => {
                 let irrq = self.irrq.clone().balance(balance.clone()).variant(self.variant).seed(self.seed);
@@ -159,7 +160,10 @@ impl Partitioner {
                     Some(y) => irrq.start(Start::Ratio(y.clone())),
                     None => irrq,
                 };
-                let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |_| flow(stop))?;
+                let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |sweep| {
+                    signals.tell(members.len(), sweep);
+                    flow(stop)
+                })?;
                 if let Some(warm) = warm {
                     warm.keep(members, &fit.embedding);
                 }

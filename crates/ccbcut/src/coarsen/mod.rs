@@ -101,6 +101,12 @@ impl<'g> Hierarchy<'g> {
         self
     }
 
+    /// The same pyramid on its own: after one decimation or more nothing is copied.
+    #[must_use]
+    pub fn into_owned(self) -> Hierarchy<'static> {
+        Hierarchy { coarsest: Cow::Owned(self.coarsest.into_owned()), ..self }
+    }
+
     /// How many decimations were made.
     pub fn n_levels(&self) -> usize {
         self.prolongations.len()

@@ -28,7 +28,7 @@ pub use config::{Irrq, Kappa, Start, Variant};
 pub use gmm::{GaussianMixture, MixtureFit};
 pub use irrq::IrrqFit;
 pub use soc::{Soc, SocFit, Stage};
-pub(crate) use warm::Warm;
+pub use warm::Warm;
 
 use crate::{
     error::{Error, Result},

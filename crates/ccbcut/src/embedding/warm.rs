@@ -7,9 +7,10 @@ use std::{
 
 use super::Embedding;
 
-/// Embeddings by the set of vertices they are of.
+/// Embeddings of an earlier run by the set of vertices they are of, for a run at another τ to start from, and those that the run
+/// leaves. Without any the run is an ordinary one.
 #[derive(Debug, Default)]
-pub(crate) struct Warm {
+pub struct Warm {
     before: HashMap<Members, Embedding>,
     after: Mutex<HashMap<Members, Embedding>>,
     n_used: Mutex<usize>,
@@ -34,8 +35,9 @@ impl Warm {
         after.insert(fingerprint(members), embedding.clone());
     }
 
-    /// What the next τ starts from, and how often this one did.
-    pub(crate) fn next(self) -> (Self, usize) {
+    /// What the next run starts from, and how often this one did.
+    #[must_use]
+    pub fn next(self) -> (Self, usize) {
         let before = self.after.into_inner().unwrap_or_else(PoisonError::into_inner);
         let n_used = self.n_used.into_inner().unwrap_or_else(PoisonError::into_inner);
         (Self { before, ..Self::default() }, n_used)

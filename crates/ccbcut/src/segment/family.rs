@@ -70,7 +70,7 @@ impl Segmenter {
         control: &mut Control<'_>,
         mut watch: Stopwatch,
     ) -> Result<Family> {
-        let cut = self.hierarchical(scene, control, &mut watch)?;
+        let cut = self.hierarchical(scene, None, control, &mut watch)?;
         if !cut.is_complete {
             return Err(Error::Interrupted);
         }

@@ -21,8 +21,12 @@ pub(super) struct Grid<'m> {
 
 impl<'m> Grid<'m> {
     pub(super) fn new(image: &Image, mask: Option<&'m [bool]>) -> Self {
-        let pixels = (0..image.n_pixels() as u32).filter(|&p| mask.is_none_or(|m| m[p as usize])).collect();
-        Self { height: image.height(), width: image.width(), mask, pixels }
+        Self::of_shape((image.height(), image.width()), mask)
+    }
+
+    pub(super) fn of_shape((height, width): (usize, usize), mask: Option<&'m [bool]>) -> Self {
+        let pixels = (0..(height * width) as u32).filter(|&p| mask.is_none_or(|m| m[p as usize])).collect();
+        Self { height, width, mask, pixels }
     }
 
     pub(super) fn pixels(&self) -> &[u32] {

@@ -8,6 +8,8 @@ mod grid;
 mod regions;
 mod scribbles;
 
+mod prepared;
+
 use std::sync::Arc;
 
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
     coarsen::Hierarchy,
     control::{Control, Progress},
     cost::Costs,
-    embedding::{Embedding, StopReason, Variant},
+    embedding::{Embedding, Start, StopReason, Variant, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     image::Image,
@@ -25,12 +27,12 @@ use crate::{
     parallel,
     partition::{Dendrogram, Tree},
     report::{Report, Stopwatch},
-    sweep::SweepStep,
     ucm::Ucm,
 };
 pub use enlarge::Enlarger;
 pub use family::{Family, Member};
 use grid::{Coarse, Grid};
+pub use prepared::Prepared;
 
 /// How little balance counts unless set otherwise.
 pub const TAU: f64 = 1.25;
@@ -337,37 +339,6 @@ impl Segmenter {
         })
     }
 
-    /// Follows the parts of an image through several τ; each step comes with its label map. Sizes and costs are those of
-    /// the pixels.
-    ///
-    /// # Errors
-    /// As [`Segmenter::segment_with`] and [`Partitioner::sweep`].
-    pub fn sweep(
-        &self,
-        image: &Image,
-        mask: Option<&[bool]>,
-        taus: &[f64],
-        control: &mut Control<'_>,
-    ) -> Result<Vec<(SweepStep, LabelMap)>> {
-        parallel::inside(|| {
-            self.on_scene(image, mask, control, |scene, control, _| {
-                let Scene { graph, pyramid, coarse, grid } = *scene;
-                let active = (grid.pixels().len() < graph.n_vertices()).then(|| graph.induced(grid.pixels()));
-                let fine = active.as_ref().unwrap_or(graph);
-                let upsampling = self.upsampling.unwrap_or_default();
-                let steps = self.partitioner.sweep_by(coarse.graph(), taus, control, |labels, tau| {
-                    let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
-                    let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
-                    let labels = Labels::from_raw(&on_pixels);
-                    let terms = Costs::with_terms(fine, &labels, &self.partitioner.balance, tau)?.1;
-                    Ok((labels, terms))
-                })?;
-                let painted = |step: SweepStep| Ok((step.clone(), grid.paint(step.labels.as_slice())?));
-                steps.into_iter().map(painted).collect()
-            })
-        })
-    }
-
     /// Cuts an image.
     ///
     /// # Errors
@@ -390,20 +361,28 @@ impl Segmenter {
     }
 
     fn run(&self, image: &Image, mask: Option<&[bool]>, control: &mut Control<'_>) -> Result<Segmentation> {
-        self.on_scene(image, mask, control, |scene, control, mut watch| {
-            let mut cut = match self.partitioner.method {
-                Method::Multiway if self.scribbles.is_some() => return Err(scribbles::only_hierarchical()),
-                Method::Multiway => self.multiway(scene, control, &mut watch)?,
-                Method::Hierarchical => self.hierarchical(scene, control, &mut watch)?,
-            };
-            if self.connected {
-                cut.labels = cut.labels.connected();
-            }
-            let coordinates = self.coordinates_of(scene, cut.embedding.take(), control, &mut watch)?;
-            control.tell(Progress::Stage("costs"));
-            let report = self.report(scene, &cut, watch)?;
-            Ok(Segmentation { labels: cut.labels, report, coordinates, nested: cut.nested })
-        })
+        self.on_scene(image, mask, control, |scene, control, watch| self.cut(scene, None, control, watch))
+    }
+
+    fn cut(
+        &self,
+        scene: &Scene<'_>,
+        warm: Option<&Warm>,
+        control: &mut Control<'_>,
+        mut watch: Stopwatch,
+    ) -> Result<Segmentation> {
+        let mut cut = match self.partitioner.method {
+            Method::Multiway if self.scribbles.is_some() => return Err(scribbles::only_hierarchical()),
+            Method::Multiway => self.multiway(scene, warm, control, &mut watch)?,
+            Method::Hierarchical => self.hierarchical(scene, warm, control, &mut watch)?,
+        };
+        if self.connected {
+            cut.labels = cut.labels.connected();
+        }
+        let coordinates = self.coordinates_of(scene, cut.embedding.take(), control, &mut watch)?;
+        control.tell(Progress::Stage("costs"));
+        let report = self.report(scene, &cut, watch)?;
+        Ok(Segmentation { labels: cut.labels, report, coordinates, nested: cut.nested })
     }
 
     /// Makes the graph of an image and its decimations, and hands them on.
@@ -423,20 +402,31 @@ impl Segmenter {
 
         control.tell(Progress::Stage("coarsen"));
         let grid = Grid::new(image, mask);
-        let variant = self.partitioner.variant;
-        let levels = self.levels.unwrap_or_else(|| default_levels(variant, image.n_pixels()));
-        let levels = grid.possible_levels(levels, self.partitioner.n_segments + 1);
-        let mut pyramid = Hierarchy::build(&graph, grid.height, grid.width, levels, 1)?;
-        if self.partitioner.variant == Variant::Released && self.partitioner.method == Method::Hierarchical {
-            pyramid = pyramid.without_self_loops();
-        }
+        let pyramid = self.pyramid(&graph, &grid)?;
         let coarse = Coarse::new(&pyramid, grid.active_at(pyramid.n_levels()));
         watch.lap("coarsen");
         next(&Scene { graph: &graph, pyramid: &pyramid, coarse: &coarse, grid: &grid }, control, watch)
     }
 
+    /// The decimations of a graph, as many as the image allows.
+    fn pyramid<'g>(&self, graph: &'g Graph, grid: &Grid<'_>) -> Result<Hierarchy<'g>> {
+        let n_pixels = grid.height * grid.width;
+        let levels = self.levels.unwrap_or_else(|| default_levels(self.partitioner.variant, n_pixels));
+        let levels = grid.possible_levels(levels, self.partitioner.n_segments + 1);
+        let pyramid = Hierarchy::build(graph, grid.height, grid.width, levels, 1)?;
+        let drops = self.partitioner.variant == Variant::Released;
+        let drops = drops && self.partitioner.method == Method::Hierarchical;
+        Ok(if drops { pyramid.without_self_loops() } else { pyramid })
+    }
+
     /// Embeds the coarse graph, takes the embedding to the pixels, rounds it there.
-    fn multiway(&self, scene: &Scene<'_>, control: &mut Control<'_>, watch: &mut Stopwatch) -> Result<Cut> {
+    fn multiway(
+        &self,
+        scene: &Scene<'_>,
+        warm: Option<&Warm>,
+        control: &mut Control<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<Cut> {
         control.tell(Progress::Stage("embedding"));
         let n_active = scene.grid.pixels().len();
         let cut = |labels: Labels, runs: Vec<Run>| -> Result<Cut> {
@@ -447,7 +437,20 @@ impl Segmenter {
         if self.partitioner.n_segments == 1 || self.partitioner.n_segments == n_active {
             return cut(self.partitioner.trivial(n_active), Vec::new());
         }
-        let fit = self.partitioner.embed(scene.coarse.graph(), control)?;
+        let all: Vec<u32> = (0..scene.coarse.graph().n_vertices() as u32).collect();
+        let fit = match warm.and_then(|warm| warm.start(&all)) {
+            Some(y) => {
+                let start = Start::Ratio(y.clone());
+                self.partitioner
+                    .clone()
+                    .irrq(|irrq| irrq.start(start))
+                    .embed(scene.coarse.graph(), control)?
+            }
+            None => self.partitioner.embed(scene.coarse.graph(), control)?,
+        };
+        if let (Some(warm), Some(fit)) = (warm, &fit) {
+            warm.keep(&all, &fit.embedding);
+        }
         watch.lap("embedding");
         control.tell(Progress::Stage("upsample"));
         let Some(fit) = fit else { return cut(self.partitioner.trivial(n_active), Vec::new()) };
@@ -496,20 +499,19 @@ impl Segmenter {
     fn hierarchical(
         &self,
         scene: &Scene<'_>,
+        warm: Option<&Warm>,
         control: &mut Control<'_>,
         watch: &mut Stopwatch,
     ) -> Result<Cut> {
         let Scene { pyramid, coarse, grid, .. } = *scene;
         let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
-        let partition = self.partitioner.partition_constrained(coarse.graph(), &constraints, control)?;
+        let partition = match warm.filter(|_| constraints.is_empty()) {
+            Some(warm) => self.partitioner.partition_warm(coarse.graph(), warm, control)?,
+            None => self.partitioner.partition_constrained(coarse.graph(), &constraints, control)?,
+        };
         watch.lap("splitting");
         control.tell(Progress::Stage("upsample"));
-        let default = match self.partitioner.variant {
-            Variant::Released => Upsampling::Nearest,
-            Variant::Published | Variant::Weighted => Upsampling::Prolong,
-        };
-        let mut leaves =
-            coarse.leaves_on_pixels(pyramid, grid, &partition.labels, self.upsampling.unwrap_or(default))?;
+        let mut leaves = coarse.leaves_on_pixels(pyramid, grid, &partition.labels, self.way_up())?;
         self.honour_strokes(&constraints, &partition.labels, &mut leaves);
         let labels = grid.map(&leaves)?;
         watch.lap("upsample");
@@ -517,6 +519,14 @@ impl Segmenter {
         let leaves = LabelMap::numbered(grid.height, grid.width, leaves, coarse_leaves.n_segments());
         let nested = tree.map(|tree| Nested { tree, coarse_leaves, leaves });
         Ok(Cut { labels, nested, runs, is_complete, embedding: None })
+    }
+
+    /// How labels reach the pixels.
+    fn way_up(&self) -> Upsampling {
+        self.upsampling.unwrap_or(match self.partitioner.variant {
+            Variant::Released => Upsampling::Nearest,
+            Variant::Published | Variant::Weighted => Upsampling::Prolong,
+        })
     }
 
     fn report(&self, scene: &Scene<'_>, cut: &Cut, mut watch: Stopwatch) -> Result<Report> {

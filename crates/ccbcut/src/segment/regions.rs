@@ -2,11 +2,11 @@
 
 use super::{Nested, Segmentation, Segmenter};
 use crate::{
-    Balance, Partition,
+    cluster::Partition,
     control::{Control, Progress},
     cost::Costs,
     error::{Error, Result},
-    graph::Graph,
+    graph::{Balance, Graph},
     labels::LabelMap,
     parallel,
     regions::RegionMap,

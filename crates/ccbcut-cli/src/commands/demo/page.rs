@@ -165,7 +165,7 @@ fn cell(text: &str, best: bool) -> String {
 
 /// A picture of the scene's size as an address that holds the picture itself.
 fn picture(rgb: &[u8]) -> Result<String> {
-    paint::data_url(WIDTH, HEIGHT, rgb)
+    Ok(paint::data_url(WIDTH, HEIGHT, rgb)?)
 }
 
 #[cfg(test)]

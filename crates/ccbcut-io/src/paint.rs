@@ -2,8 +2,12 @@
 
 use std::{fmt::Write, path::Path};
 
-use anyhow::{Context, Result, ensure};
 use ccbcut::{Image, LabelMap};
+
+use crate::{
+    error::{Error, Result},
+    images,
+};
 
 /// The line colour of overlays, and its darker companion.
 const LINE: [u8; 3] = [255, 225, 0];
@@ -23,6 +27,9 @@ const PALETTE: [[u8; 3]; 7] = [
 ];
 
 /// The boundaries drawn on the image: a bright line with a dark one beside it, so that it shows on any ground.
+///
+/// # Errors
+/// [`Error::Library`] unless there are three values per pixel.
 pub fn overlay(rgb: &[u8], labels: &LabelMap) -> Result<Vec<u8>> {
     check(rgb, labels)?;
     let mut out = rgb.to_vec();
@@ -40,6 +47,9 @@ pub fn overlay(rgb: &[u8], labels: &LabelMap) -> Result<Vec<u8>> {
 }
 
 /// Every part in its mean colour, averaged in linear light as the eye does from afar; void pixels gray.
+///
+/// # Errors
+/// [`Error::Library`] unless there are three values per pixel.
 pub fn mean_color(rgb: &[u8], labels: &LabelMap) -> Result<Vec<u8>> {
     check(rgb, labels)?;
     let linear: Vec<f64> = (0..256).map(|value| to_linear(f64::from(value) / 255.0)).collect();
@@ -141,11 +151,17 @@ pub fn coordinates(rows: &[f64], columns: usize, mask: Option<&[bool]>) -> Vec<u
 }
 
 /// RGB pixels as the bytes of a PNG file.
+///
+/// # Errors
+/// As [`encode_png`](crate::encode_png).
 pub fn encode_png(width: usize, height: usize, rgb: &[u8]) -> Result<Vec<u8>> {
-    ccbcut_io::encode_png(Path::new("picture.png"), height, width, rgb).context("making a picture")
+    images::encode_png(Path::new("picture.png"), height, width, rgb)
 }
 
 /// RGB pixels as an address that holds the picture itself, for pages and figures.
+///
+/// # Errors
+/// As [`encode_png`].
 pub fn data_url(width: usize, height: usize, rgb: &[u8]) -> Result<String> {
     Ok(format!("data:image/png;base64,{}", base64(&encode_png(width, height, rgb)?)))
 }
@@ -180,13 +196,12 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 fn check(rgb: &[u8], labels: &LabelMap) -> Result<()> {
-    let expected = 3 * labels.height() * labels.width();
-    ensure!(
-        rgb.len() == expected,
-        "the picture has {} values, but its label map needs {expected}",
-        rgb.len()
-    );
-    Ok(())
+    let (expected, got) = (3 * labels.height() * labels.width(), rgb.len());
+    if got == expected {
+        return Ok(());
+    }
+    let cause = ccbcut::Error::ShapeMismatch { what: "the picture", expected, got };
+    Err(Error::library(Path::new("picture.png"), cause))
 }
 
 fn fill(labels: &LabelMap, color: impl Fn(usize) -> [u8; 3]) -> Vec<u8> {
