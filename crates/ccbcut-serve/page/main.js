@@ -96,7 +96,7 @@ function listenControls() {
     });
   }
   byId("sigma").addEventListener("change", (event) => {
-    state.sigma = Math.min(100, Math.max(0.5, Number(event.target.value) || 5));
+    state.sigma = Math.min(100, Math.max(0.5, Number(event.target.value) || 3));
     changed();
   });
   byId("views").addEventListener("change", (event) => {

@@ -1,7 +1,7 @@
 // What is shown, kept in the address, so that a setting can be shared.
 
 const defaults = {
-  tab: "image", image: "", tau: 1, k: 8, affinity: "lab", sigma: 5, balance: "normalized", method: "hierarchical",
+  tab: "image", image: "", tau: 1.25, k: 8, affinity: "lab", sigma: 3, balance: "normalized", method: "hierarchical",
   view: "overlay", edits: "", compare: "none", pin: "", family: "ccn", alpha: 0.5, knob: 1,
 };
 

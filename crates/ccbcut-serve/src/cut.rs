@@ -6,11 +6,11 @@ use std::{
 };
 
 use ccbcut::{
-    Balance, Control, LabelMap, Labels, Progress, Report, Segmenter,
+    Balance, Control, LabelMap, Labels, Progress, Report, Segmenter, Variant,
     cost::Costs,
     embedding::Warm,
     partition::{Dendrogram, Tree},
-    segment::Prepared,
+    segment::{Prepared, default_levels},
 };
 use serde_json::{Value, json};
 
@@ -265,7 +265,9 @@ pub struct Order {
 impl Order {
     /// Whether the decimation depends on the number of parts.
     fn is_tiny(&self) -> bool {
-        let coarse = self.picture.image.n_pixels() >> (2 * self.settings.levels.min(8));
+        let n_pixels = self.picture.image.n_pixels();
+        let levels = self.settings.levels.unwrap_or_else(|| default_levels(Variant::default(), n_pixels));
+        let coarse = n_pixels >> (2 * levels.min(8));
         coarse < 2 * (self.leaves.max(self.k) + 2)
     }
 

@@ -113,12 +113,23 @@ fn command(name: &str, words: &[String]) -> String {
 /// The same from Python.
 fn python(name: &str, words: &[String]) -> String {
     let text = |word: &str| Value::from(word).to_string();
-    let words: Vec<String> = words.iter().map(|word| text(word)).collect();
+    // Words come in pairs; the first is the number of parts.
+    let value = |word: &String| if word.parse::<f64>().is_ok() { word.clone() } else { text(word) };
+    let mut arguments = vec!["image".to_owned()];
+    for pair in words.chunks_exact(2) {
+        match pair[0].as_str() {
+            "-k" => arguments.push(value(&pair[1])),
+            name => arguments.push(format!(
+                "{}={}",
+                name.trim_start_matches('-').replace('-', "_"),
+                value(&pair[1])
+            )),
+        }
+    }
     format!(
-        "import subprocess, numpy\nsubprocess.run([\"ccbcut\", \"segment\", {}, {}, \"-o\", \"labels.npy\"], check=True)\n\
-         labels = numpy.load(\"labels.npy\")",
+        "import ccbcut\nfrom PIL import Image\nimage = Image.open({})\nlabels = ccbcut.segment({})",
         text(name),
-        words.join(", ")
+        arguments.join(", ")
     )
 }
 
@@ -163,8 +174,9 @@ mod tests {
         assert_eq!(command("a.png", &words), "ccbcut segment a.png -k 8 --tau 1 -o labels.png");
         assert_eq!(quoted("it's $HOME.png"), "'it'\\''s $HOME.png'");
         let lines = python("a \"b\".png", &words);
-        assert!(lines.contains(
-            r#"["ccbcut", "segment", "a \"b\".png", "-k", "8", "--tau", "1", "-o", "labels.npy"]"#
-        ));
+        assert!(lines.contains(r#"Image.open("a \"b\".png")"#), "{lines}");
+        assert!(lines.ends_with("labels = ccbcut.segment(image, 8, tau=1)"), "{lines}");
+        let words: Vec<String> = ["-k", "3", "--tau", "2", "--balance", "ratio"].map(str::to_owned).into();
+        assert!(python("a.png", &words).ends_with(r#"(image, 3, tau=2, balance="ratio")"#));
     }
 }

@@ -1,5 +1,6 @@
 //! What a browser asks for: checked, and turned into the words of the equivalent command.
 
+use ccbcut::segment::{SIGMA, SMOOTHING, TAU};
 use serde::Deserialize;
 
 use crate::problem::Problem;
@@ -23,21 +24,21 @@ pub struct Settings {
     pub sigma: f64,
     /// Blur before colours are compared.
     pub smooth: f64,
-    /// Decimations.
-    pub levels: usize,
+    /// Decimations; without, as many as the command makes of an image of that size.
+    pub levels: Option<usize>,
 }
 
 impl Default for Settings {
     /// The command's own defaults.
     fn default() -> Self {
         Self {
-            tau: 1.0,
+            tau: TAU,
             balance: "normalized".into(),
             affinity: "lab".into(),
             method: "hierarchical".into(),
-            sigma: 5.0,
-            smooth: 0.0,
-            levels: 2,
+            sigma: SIGMA,
+            smooth: SMOOTHING,
+            levels: None,
         }
     }
 }
@@ -71,8 +72,8 @@ impl Settings {
         between("tau", self.tau, 0.0, 2.0)?;
         between("sigma", self.sigma, 0.0, 1000.0)?;
         between("smooth", self.smooth, -1e-9, 20.0)?;
-        if self.levels > 8 {
-            return Err(Problem::unusable(format!("levels is {}, but it must be at most 8", self.levels)));
+        if let Some(levels) = self.levels.filter(|&levels| levels > 8) {
+            return Err(Problem::unusable(format!("levels is {levels}, but it must be at most 8")));
         }
         Ok(self)
     }
@@ -97,14 +98,16 @@ impl Settings {
         add("method", self.method.clone(), default.method);
         add("sigma", self.sigma.to_string(), default.sigma.to_string());
         add("smooth", self.smooth.to_string(), default.smooth.to_string());
-        add("levels", self.levels.to_string(), default.levels.to_string());
+        if let Some(levels) = self.levels {
+            add("levels", levels.to_string(), String::new());
+        }
         words
     }
 
     /// What the graph of an image depends on; the number of parts matters for the decimation of tiny images only.
     pub fn graph_key(&self, image: &str, n_segments: Option<usize>) -> String {
         let Self { affinity, sigma, smooth, levels, .. } = self;
-        format!("{image}-{affinity}-{sigma}-{smooth}-{levels}-{n_segments:?}")
+        format!("{image}-{affinity}-{sigma}-{smooth}-{levels:?}-{n_segments:?}")
     }
 
     /// What a cut depends on, apart from the graph and the number of leaves.
@@ -158,17 +161,17 @@ mod tests {
     fn settings_become_the_shortest_command() {
         let words = |s: &Settings| s.words(8).join(" ");
         let plain = Settings::default();
-        assert_eq!(words(&plain), "-k 8 --tau 1");
+        assert_eq!(words(&plain), "-k 8 --tau 1.25");
         let other = Settings {
             tau: 0.35,
             balance: "ratio".into(),
             affinity: "lab+mpb".into(),
             method: "multiway".into(),
             sigma: 2.5,
-            smooth: 1.0,
-            levels: 3,
+            smooth: 2.0,
+            levels: Some(2),
         };
-        let expected = "-k 8 --tau 0.35 --balance ratio --affinity lab+mpb --method multiway --sigma 2.5 --smooth 1 --levels 3";
+        let expected = "-k 8 --tau 0.35 --balance ratio --affinity lab+mpb --method multiway --sigma 2.5 --smooth 2 --levels 2";
         assert_eq!(words(&other), expected);
         assert_ne!(plain.graph_key("a", None), other.graph_key("a", None));
         assert_ne!(plain.cut_key(), other.cut_key());
