@@ -76,9 +76,9 @@ fn multiway_and_every_other_setting_are_those_of_the_command() {
         (json!({ "method": "multiway", "tau": 1.5 }), "--method multiway --tau 1.5"),
         (
             json!({ "balance": "ratio", "levels": 1, "smooth": 1 }),
-            "--balance ratio --levels 1 --smooth 1 --tau 1",
+            "--balance ratio --levels 1 --smooth 1 --tau 1.25",
         ),
-        (json!({ "affinity": "mpb" }), "--affinity mpb --tau 1"),
+        (json!({ "affinity": "mpb" }), "--affinity mpb --tau 1.25"),
     ] {
         let done = server.done(&order("t", &image, 3, &json!({ "settings": settings })));
         let cut = done["cut"].as_str().unwrap();
@@ -260,7 +260,7 @@ fn a_cut_is_weighed_at_another_tau() {
         let cut = done["cut"].as_str().unwrap();
         server.json(&format!("/api/cuts/{cut}/view?k=3{tau}"))["costs"].clone()
     };
-    assert_eq!(costs(""), costs("&tau=1"));
+    assert_eq!(costs(""), costs("&tau=1.25"));
     let (one, two) = (costs(""), costs("&tau=2"));
     assert_eq!(one["ncut"], two["ncut"]);
     assert_ne!(one["ccn"], two["ccn"]);
