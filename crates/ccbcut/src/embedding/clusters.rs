@@ -4,8 +4,11 @@
 //! any vector that stores it: no iteration can find it, but there is no need to. To an error of λ_slow/λ_fast the slow
 //! eigenvectors are constant inside clusters, so they are those of the small graph that has the clusters for
 //! vertices; and the others are those of the clusters by themselves. Clusters are
-//! what a maximum spanning tree falls into without its weak edges; the ratio λ_slow/λ_fast then says whether the
-//! separation was a good one.
+//! what a maximum spanning tree falls into without its weak edges, except that one which hangs on firmly for its own
+//! π, as a vertex of small degree does, is joined to the neighbour that holds it; the ratio λ_slow/λ_fast then says
+//! whether the separation was a good one.
+
+use std::collections::BTreeMap;
 
 use crate::{error::Result, graph::Graph, labels::Labels, sets::DisjointSets};
 
@@ -14,46 +17,100 @@ use super::spectrum::{EigenParams, Eigenpairs, Spectrum};
 /// Only ties this far below the heaviest edge may separate clusters: above, vectors resolve them.
 const WEAK: f64 = 1e-7;
 
+/// A cluster whose ties to others are more than this share of its π, in units of what half of the vertices have, does
+/// not move by itself; first as many as may be, then those beyond doubt.
+const LOOSE: [f64; 2] = [1e-7, 1e-12];
+
 /// The graph of the clusters is solved densely, so there must not be more of them.
 const MOST: usize = 256;
+
+/// How many of the largest jumps between the weights of weak ties are tried.
+const JUMPS: usize = 2;
 
 /// Ties below this share of the heaviest edge are beyond what vectors in double precision resolve.
 pub(super) const UNRESOLVED: f64 = 1e-20;
 
-/// Two separations worth trying: into as many clusters as can be solved densely, all tied by weak edges only; and
-/// into the pieces that are left when only unresolvable ties are cut.
-pub(super) fn candidates(graph: &Graph) -> Vec<Labels> {
+/// Separations worth trying: into as many clusters as can be solved densely, all tied by weak edges only; into the
+/// pieces that are left when only unresolvable ties are cut; and where the weights of the ties jump most.
+pub(super) fn candidates(graph: &Graph, pi: &[f64]) -> Vec<Labels> {
     let tree = spanning_weights(graph);
     let Some(&(_, _, heaviest)) = tree.first() else { return Vec::new() };
     let below = |share: f64| tree.partition_point(|edge| edge.2 >= share * heaviest);
     let finest = below(WEAK).max((tree.len() + 1).saturating_sub(MOST));
+    let jump = |k: usize| tree[k - 1].2 / tree[k].2;
+    let mut jumps: Vec<usize> = (finest.max(1)..tree.len()).collect();
+    jumps.sort_by(|&a, &b| jump(b).total_cmp(&jump(a)).then(a.cmp(&b)));
+    jumps.truncate(JUMPS);
     let mut cuts = vec![finest, below(UNRESOLVED)];
-    cuts.dedup();
-    cuts.retain(|&k| k < tree.len());
-    let clusters_below = |k: usize| {
+    cuts.extend(jumps);
+    let clusters_below = |(loose, &k): (f64, &usize)| {
         let mut sets = DisjointSets::new(graph.n_vertices());
         for &(i, j, _) in &tree[..k] {
             sets.join(i, j);
         }
-        sets.labels()
+        join_held(graph, pi, loose, sets)
     };
-    cuts.into_iter().map(clusters_below).collect()
+    let mut found: Vec<Labels> = Vec::new();
+    let settings = LOOSE.into_iter().flat_map(|loose| cuts.iter().map(move |k| (loose, k)));
+    for labels in settings.map(clusters_below) {
+        if (2..=MOST).contains(&labels.n_segments()) && !found.contains(&labels) {
+            found.push(labels);
+        }
+    }
+    found
 }
 
-/// The graph of the clusters: weights between them add up, and so do their π.
-pub(super) fn quotient(graph: &Graph, labels: &Labels, pi: &[f64]) -> (Graph, Vec<f64>) {
+/// Joins every cluster that does not move by itself to the one it is tied to most, until all that are left do.
+fn join_held(graph: &Graph, pi: &[f64], loose: f64, mut sets: DisjointSets) -> Labels {
+    let mut stiffness: Vec<f64> =
+        (0..pi.len()).map(|i| (graph.degrees()[i] - graph.self_loop(i)) / pi[i]).collect();
+    let middle = pi.len() / 2;
+    let loose = loose * *stiffness.select_nth_unstable_by(middle, f64::total_cmp).1;
+    loop {
+        let labels = sets.labels();
+        let of = labels.as_slice();
+        let (between, masses) = ties(graph, &labels, pi);
+        let mut cuts = vec![0.0; masses.len()];
+        let mut strongest = vec![(0.0, 0); masses.len()];
+        for (&(a, b), &w) in &between {
+            for (a, b) in [(a, b), (b, a)] {
+                cuts[a as usize] += w;
+                if w > strongest[a as usize].0 {
+                    strongest[a as usize] = (w, b);
+                }
+            }
+        }
+        let mut member = vec![0; masses.len()];
+        of.iter().zip(0..).for_each(|(&c, v)| member[c as usize] = v);
+        let held = (0..masses.len()).filter(|&c| cuts[c] > loose * masses[c]);
+        let joined = held
+            .fold(0, |joined, c| joined + usize::from(sets.join(member[c], member[strongest[c].1 as usize])));
+        if joined == 0 {
+            return labels;
+        }
+    }
+}
+
+/// What ties each pair of clusters, and the π of each.
+fn ties(graph: &Graph, labels: &Labels, pi: &[f64]) -> (BTreeMap<(u32, u32), f64>, Vec<f64>) {
     let of = labels.as_slice();
-    let mut between = std::collections::BTreeMap::new();
+    let mut between = BTreeMap::new();
     graph.for_each_edge(|i, j, w| {
         if of[i] != of[j] {
             *between.entry((of[i].min(of[j]), of[i].max(of[j]))).or_insert(0.0) += w;
         }
     });
-    let edges: Vec<(u32, u32, f64)> = between.into_iter().map(|((i, j), w)| (i, j, w)).collect();
     let mut masses = vec![0.0; labels.n_segments()];
     for (&c, p) in of.iter().zip(pi) {
         masses[c as usize] += p;
     }
+    (between, masses)
+}
+
+/// The graph of the clusters: weights between them add up, and so do their π.
+pub(super) fn quotient(graph: &Graph, labels: &Labels, pi: &[f64]) -> (Graph, Vec<f64>) {
+    let (between, masses) = ties(graph, labels, pi);
+    let edges: Vec<(u32, u32, f64)> = between.into_iter().map(|((i, j), w)| (i, j, w)).collect();
     let graph = Graph::from_edges(masses.len(), &edges).expect("sums of valid weights are valid");
     (graph, masses)
 }
@@ -108,7 +165,7 @@ mod tests {
         let pi: Vec<f64> = graph.degrees().to_vec();
         let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
         let (values, vectors) = dense::laplacian_eigen(&graph, &scale);
-        assert!(candidates(&graph).iter().any(|labels| labels.n_segments() == 5));
+        assert!(candidates(&graph, &pi).iter().any(|labels| labels.n_segments() == 5));
         for n_pairs in [1, 3, 4, 6] {
             let params = EigenParams::new(n_pairs);
             let found = Spectrum::analyze(&graph).smallest(&graph, &pi, &params, None).unwrap();
@@ -118,6 +175,31 @@ mod tests {
                 let overlap: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
                 assert!(overlap.abs() > 1.0 - 1e-6, "pair {k}: {overlap}");
             }
+        }
+    }
+
+    #[test]
+    fn a_vertex_of_small_degree_is_no_cluster() {
+        // Three vertices that hang on by weights of 10⁻⁹ and less, of which their degrees are made.
+        let (height, width) = (9, 14);
+        let weak = |p: usize| p == 3 || p == 60 || p == 100;
+        let graph = Graph::from_stencil(height, width, half_disc(1.5), |i, j| match (weak(i), weak(j)) {
+            (false, false) if (i % width < 6) != (j % width < 6) => 1e-26,
+            (false, false) => 0.5 + ((i * 7 + j * 3) % 10) as f32 / 20.0,
+            _ => 1e-9 * (1 + i % 5) as f32 * if i == 60 || j == 60 { 1e-13 } else { 1.0 },
+        })
+        .unwrap();
+        let n = height * width;
+        let pi = graph.degrees().to_vec();
+        assert_eq!(candidates(&graph, &pi).iter().map(Labels::n_segments).max(), Some(2));
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        let (values, vectors) = dense::laplacian_eigen(&graph, &scale);
+        let found = Spectrum::analyze(&graph).smallest(&graph, &pi, &EigenParams::new(12), None).unwrap();
+        for (k, value) in found.values.iter().enumerate() {
+            assert!((value - values[k]).abs() <= 1e-6 * values[k], "{value}, not {}", values[k]);
+            let (x, y) = (&found.vectors[k * n..][..n], &vectors[k * n..][..n]);
+            let overlap: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
+            assert!(overlap.abs() > 1.0 - 1e-6, "pair {k}: {overlap}");
         }
     }
 }

@@ -302,7 +302,7 @@ impl Connected<'_> {
                 return best.into_pairs(tol);
             }
         }
-        if n <= DENSE_MAX && is_resolved {
+        if n <= DENSE_MAX && is_resolved && best.residual() > ACCEPTED {
             best.add(self.dense_checked(params));
         }
         if is_small && best.residual() > params.tol {
@@ -337,11 +337,12 @@ impl Connected<'_> {
         }
     }
 
-    /// The best of two separations into clusters.
+    /// The best of a few separations into clusters.
     fn by_clusters(&self, params: &EigenParams) -> Option<Eigenpairs> {
         let mut best = Best::default();
         if self.may_split {
-            for labels in clusters::candidates(self.graph) {
+            let pi: Vec<f64> = self.scale.iter().map(|s| 1.0 / (s * s)).collect();
+            for labels in clusters::candidates(self.graph, &pi) {
                 best.add(self.split_into_clusters(&labels, params).ok());
                 if best.residual() <= params.tol {
                     break;

@@ -232,6 +232,8 @@ impl Ritz {
 
     fn into_outcome(mut self, wanted: usize, residual: f64, steps: usize) -> Outcome {
         let n = self.vectors.len() / self.values.len().max(1);
+        // A space that rounding kept from growing as far as was asked holds no solution.
+        let residual = if self.values.len() < wanted { f64::INFINITY } else { residual };
         self.values.truncate(wanted);
         let guards = self.vectors.split_off((wanted * n).min(self.vectors.len()));
         Outcome { values: self.values, vectors: self.vectors, guards, residual, steps }

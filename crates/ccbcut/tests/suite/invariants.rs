@@ -2,6 +2,7 @@
 
 use ccbcut::{
     Balance, Embedding, Graph, Image, Irrq, Kappa, Labels, Method, Partitioner, Segmenter, Start, Variant,
+    affinity::{LabAffinity, LabKernel},
     cost::{Costs, ccn},
     embedding::{objective, rotate},
     graph::gallery,
@@ -284,6 +285,47 @@ fn images_of_every_awkward_shape_are_cut() {
     }
     assert!(Segmenter::new(5, 1.0).segment(&constant(2, 2)).is_err());
     assert!(Segmenter::new(0, 1.0).segment(&constant(2, 2)).is_err());
+}
+
+/// Rectangles of flat colours, some with noise on them: regions tied by anything from 10⁻³⁰⁰ to 1.
+fn drawing(random: &mut Random) -> Image {
+    let mut side = || 10 + random.below(44);
+    let (height, width) = (side(), side());
+    let mut pixels = vec![0.0; 3 * height * width];
+    for _ in 0..=random.below(8) {
+        let colour = [random.uniform(), random.uniform(), random.uniform()];
+        let (top, left) = (random.below(height), random.below(width));
+        let (below, right) = (top + 1 + random.below(height / 2), left + 1 + random.below(width / 2));
+        for p in 0..height * width {
+            if (top..below).contains(&(p / width)) && (left..right).contains(&(p % width)) {
+                pixels[3 * p..3 * p + 3].copy_from_slice(&colour.map(|c| c as f32));
+            }
+        }
+    }
+    if random.below(3) == 0 {
+        pixels.iter_mut().for_each(|v| *v = (*v + 0.02 * random.normal() as f32).clamp(0.0, 1.0));
+    }
+    Image::new(height, width, 3, pixels).unwrap()
+}
+
+#[test]
+fn flat_drawings_are_cut_by_every_setting() {
+    let mut random = Random::new(7);
+    let one_of = |random: &mut Random, from: &[f64]| from[random.below(from.len())];
+    for draw in 0..100 {
+        let image = drawing(&mut random);
+        let k = one_of(&mut random, &[2.0, 5.0, 12.0, 25.0]) as usize;
+        let (tau, sigma) =
+            (one_of(&mut random, &[0.5, 1.0, 1.25, 2.0]), one_of(&mut random, &[0.3, 1.0, 3.0, 5.0, 20.0]));
+        let method = [Method::Multiway, Method::Hierarchical][random.below(2)];
+        let balance = [Balance::Normalized, Balance::Ratio][random.below(2)].clone();
+        let cutter = Segmenter::new(k, tau)
+            .affinity(LabAffinity::new(LabKernel::Gaussian { sigma }).smoothing(random.below(3) as f64))
+            .levels(random.below(3))
+            .partitioner(|p| p.method(method).balance(balance.clone()));
+        let cut = cutter.segment(&image).unwrap_or_else(|e| panic!("drawing {draw}, {cutter:?}: {e}"));
+        assert_eq!(cut.labels.n_segments(), k, "drawing {draw}");
+    }
 }
 
 #[test]
