@@ -142,15 +142,23 @@ fn size_line(sizes: &[usize]) -> Option<String> {
     Some(format!("largest {}, median {}, smallest {}", share(*largest), share(median), share(*smallest)))
 }
 
+/// Eigenvectors less accurate than this are spoken of.
+const ROUGH: f64 = 0.01;
+
 fn stop_line(report: &RunReport) -> String {
     let sweeps = report.trace.len();
     let splits = report.trace.iter().map(|sweep| sweep.split + 1).max().unwrap_or(0);
     let reason = report.stop_reason.replace('_', " ");
-    match (sweeps, splits) {
+    let text = match (sweeps, splits) {
         (0, _) => reason,
         (_, 0 | 1) => format!("{reason} after {}", count(sweeps, "sweep")),
         _ => format!("{reason} after {} in {}", count(sweeps, "sweep"), count(splits, "embedding")),
+    };
+    let residual = report.trace.iter().map(|sweep| sweep.iteration.residual).fold(0.0, f64::max);
+    if residual <= ROUGH {
+        return text;
     }
+    format!("{text}; eigenvectors only to {residual:.2}: ties span too many decades, try a larger --sigma")
 }
 
 fn time_line(report: &RunReport) -> String {
@@ -233,7 +241,10 @@ photo.jpg  320 × 240 pixels → 3 parts
         assert!(text.contains("76,800 vertices, 11,700,000 edges → 3 parts"));
         assert!(text.contains("smallest 1 of 1,000,001"));
         assert!(text.contains("max iterations after 2 sweeps in 2 embeddings"));
-        assert!(!text.contains("next"));
+        assert!(!text.contains("next") && !text.contains("eigenvectors"));
+        report.trace[1].iteration.residual = 0.17;
+        let text = of_run(&report, &Output::plain());
+        assert!(text.contains("in 2 embeddings; eigenvectors only to 0.17: "), "{text}");
     }
 
     #[test]

@@ -125,7 +125,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
     tol : float, default 0.01
         Relative change of the objective at which sweeps stop.
     eigen_tol : float or "auto"
-        Residual at which the eigensolver stops; 1e-6 by default, a tenth of `tol` once edges are reweighted.
+        Residual at which the eigensolver stops; 1e-6 by default; multiway a tenth of `tol` once edges are reweighted.
     random_state : int, RandomState or None
         Seed; None is 0, so that results are always reproducible.
     n_jobs : int, optional
