@@ -35,6 +35,9 @@ pub struct Constraints {
 /// Colourings that are tried before the search for fewer parts is given up.
 const MAX_TRIED: usize = 200_000;
 
+/// The most parts that are joined again: every pair of them is looked at.
+const MAX_JOINED: usize = 2000;
+
 /// Columns that are looked at for a part with several things to be kept apart.
 const MAX_COLUMNS: usize = 8;
 
@@ -123,7 +126,7 @@ impl Partitioner {
     ///
     /// # Errors
     /// [`Error::Contradiction`], [`Error::TooManySeeds`], [`Error::IndexOutOfRange`] for constraints that cannot hold;
-    /// [`Error::NotFound`] where the search ended without a partition; [`Error::InvalidParameter`] for a
+    /// [`Error::NotFound`] where the search ended without a partition, [`Error::TooLarge`] where there is too much to search; [`Error::InvalidParameter`] for a
     /// multiway cut or with refinement; and those of [`Partitioner::partition_with`].
     pub fn partition_constrained(
         &self,
@@ -207,7 +210,7 @@ impl Partitioner {
         } else {
             (leaves, Some(tree))
         };
-        if !tree_allows(&labels, apart) {
+        if !keeps_apart(&labels, apart) {
             // Only a run that was stopped gets here.
             return Err(Error::Interrupted);
         }
@@ -215,7 +218,7 @@ impl Partitioner {
     }
 }
 
-fn tree_allows(labels: &Labels, apart: &[(u32, u32)]) -> bool {
+fn keeps_apart(labels: &Labels, apart: &[(u32, u32)]) -> bool {
     apart.iter().all(|&(a, b)| labels.as_slice()[a as usize] != labels.as_slice()[b as usize])
 }
 
@@ -255,6 +258,10 @@ fn contracted(graph: &Graph, groups: &Labels) -> Result<Graph> {
 /// Parts joined until there are as few as asked for, strongly tied ones first, none of them with what must be apart.
 fn fewer(graph: &Graph, leaves: &Labels, apart: &[(u32, u32)], n_segments: usize) -> Result<Labels> {
     let n = leaves.n_segments();
+    if n > MAX_JOINED {
+        let what = "parts that constraints make, to be joined again";
+        return Err(Error::TooLarge { what, requested: n, limit: MAX_JOINED });
+    }
     let leaf = |v: usize| leaves.as_slice()[v] as usize;
     let mut is_apart = vec![false; n * n];
     for &(a, b) in apart {

@@ -38,6 +38,13 @@ pub struct SegmentArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub regions: RegionArgs,
+    /// Strokes that belong together: a picture, one colour or number per part, black for none; needs a single input
+    ///
+    /// Pixels of one colour come out in one part, those of two colours in two (hierarchical).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[arg(help_heading = "Parts")]
+    #[serde(skip)]
+    pub scribbles: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
     pub output: OutputArgs,
@@ -147,12 +154,6 @@ pub struct ImageGraphArgs {
     /// How labels reach the pixels (hierarchical) [default: prolong; nearest in the released variant]
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub upsampling: Option<Upsampling>,
-    /// Strokes that belong together: a picture, one colour or number per part, black for none; needs a single input
-    ///
-    /// Pixels of one colour come out in one part, those of two colours in two (hierarchical).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
-    #[serde(skip)]
-    pub scribbles: Option<PathBuf>,
     /// Cut only where this image is not black; needs a single input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     #[serde(skip)]

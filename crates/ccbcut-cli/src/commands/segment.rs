@@ -56,7 +56,7 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
         let message = "--embedding-picture shows an embedding of pixels, and superpixels are cut".to_owned();
         return Err(Hinted::error(message, "leave one of the two out"));
     }
-    if args.graph.scribbles.is_some() {
+    if args.scribbles.is_some() {
         if args.partition.method == Method::Multiway {
             let message = "--scribbles are kept by a hierarchical cut, not by a multiway one".to_owned();
             return Err(Hinted::error(message, "use --method hierarchical"));
@@ -73,7 +73,7 @@ pub fn run(args: &SegmentArgs, output: &Output) -> Result<ExitStatus> {
     let of_single = [
         (args.graph.mask.is_some(), "--mask"),
         (args.graph.contours.is_some(), "--contours"),
-        (args.graph.scribbles.is_some(), "--scribbles"),
+        (args.scribbles.is_some(), "--scribbles"),
         (matches!(args.regions.superpixels, Some(Superpixels::File(_))), "--superpixels FILE"),
     ];
     let jobs = files::plan(&inputs(args)?, &of_single, &args.output, smaller)?;
@@ -320,7 +320,7 @@ fn cut_image(input: &Input, args: &SegmentArgs, watch: &Watch, progress: &Progre
         args.output.connected,
         input.contours.as_ref(),
     );
-    let segmenter = match &args.graph.scribbles {
+    let segmenter = match &args.scribbles {
         Some(path) => segmenter.scribbles(read::scribbles(path, &input.image, args.graph.max_pixels)?),
         None => segmenter,
     };

@@ -5,11 +5,11 @@
 
 use crate::{
     graph::Graph,
-    linalg::{multilevel::Multilevel, norm, orthonormalize::project_out, subspace},
+    linalg::{multilevel::Multilevel, orthonormalize::project_out, subspace},
 };
 
 use super::{
-    limits::{DENSE, LARGE},
+    limits::{self, DENSE, LARGE},
     spectrum::{EigenParams, Eigenpairs, Spectrum},
 };
 
@@ -21,9 +21,6 @@ pub(super) const DECADES: f64 = 4.0;
 
 /// Steps before giving up.
 const MAX_STEPS: usize = 60;
-
-/// Bytes that the basis and its image may take, unless three blocks take more.
-const BASIS_BYTES: usize = 400 << 20;
 
 /// Whether a graph is too large to be factored.
 pub(super) fn is_large(graph: &Graph) -> bool {
@@ -42,19 +39,16 @@ pub(super) fn smallest(
 ) -> Option<Eigenpairs> {
     let n = graph.n_vertices();
     let levels = Multilevel::new(graph)?;
-    let mut null: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
-    let length = norm(&null);
-    null.iter_mut().for_each(|v| *v /= length);
+    let null = limits::null_vector(scale);
     let nested = if start.is_empty() { nested_start(&levels, scale, params) } else { Vec::new() };
     let start = if start.is_empty() { &nested } else { start };
-    let diagonal = (0..n).map(|v| (graph.degrees()[v] - graph.self_loop(v)) * scale[v] * scale[v]);
-    let largest = diagonal.fold(0.0, f64::max);
+    let largest = limits::diagonal(graph, scale).into_iter().fold(0.0, f64::max);
     let settings = subspace::Params {
         n_pairs: params.n_pairs,
         residual_tol: params.tol * largest,
         mapped_tol: params.tol.max(ACCEPTED),
         max_steps: MAX_STEPS,
-        max_basis: (BASIS_BYTES / (16 * n)).min(6 * params.n_pairs + 24),
+        max_basis: limits::max_basis(n, params.n_pairs),
         seed: params.seed,
     };
     let operator = graph.laplacian().scaled(scale);
@@ -97,7 +91,7 @@ fn nested_start(levels: &Multilevel<'_>, scale: &[f64], params: &EigenParams) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{graph::half_disc, random::Random};
+    use crate::{graph::half_disc, linalg::norm, random::Random};
 
     /// Blobs with noise, radius 4: the weights span many decades.
     fn picture(height: usize, width: usize) -> Graph {

@@ -1,6 +1,7 @@
-//! Which solver an eigenproblem of a given size goes to: asked by the solvers, and by the prediction of memory.
+//! Which solver an eigenproblem of a given size goes to, asked by the solvers and by the prediction of memory; and what all
+//! of them need.
 
-use crate::graph::Graph;
+use crate::{graph::Graph, linalg::norm};
 
 /// Up to this many vertices every eigenpair is found densely with high relative accuracy.
 pub(crate) const DENSE_LIMIT: usize = 48;
@@ -21,4 +22,25 @@ pub(crate) const DENSE: usize = 32;
 /// no small separators elimination fills everything in, and there a few products with the edges are enough.
 pub(crate) fn cheap_flops(graph: &Graph) -> f64 {
     (6e4 * graph.n_edges() as f64).clamp(5e9, MAX_FLOPS)
+}
+
+/// Bytes that a basis and its image may take, unless three blocks take more.
+const BASIS_BYTES: usize = 400 << 20;
+
+/// The most vectors of the basis of a solver without a factor.
+pub(super) fn max_basis(n: usize, n_pairs: usize) -> usize {
+    (BASIS_BYTES / (16 * n)).min(6 * n_pairs + 24)
+}
+
+/// The trivial eigenvector, Π^½ 1, of unit length; `scale` is π^-½.
+pub(super) fn null_vector(scale: &[f64]) -> Vec<f64> {
+    let mut q: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
+    let length = norm(&q);
+    q.iter_mut().for_each(|v| *v /= length);
+    q
+}
+
+/// The diagonal of Π^-½ L Π^-½.
+pub(super) fn diagonal(graph: &Graph, scale: &[f64]) -> Vec<f64> {
+    (0..scale.len()).map(|v| (graph.degrees()[v] - graph.self_loop(v)) * scale[v] * scale[v]).collect()
 }

@@ -2,10 +2,13 @@
 
 use crate::{
     graph::Graph,
-    linalg::{norm, orthonormalize::project_out, subspace},
+    linalg::{orthonormalize::project_out, subspace},
 };
 
-use super::spectrum::{EigenParams, Eigenpairs};
+use super::{
+    limits,
+    spectrum::{EigenParams, Eigenpairs},
+};
 
 /// The largest accepted length of a mapped residual, ‖A⁺(Ax − λx)‖.
 pub(super) const ACCEPTED: f64 = 1e-4;
@@ -16,20 +19,14 @@ const MAX_STEPS: usize = 400;
 /// Passes, each as accurate as the eigenvalues of the one before ask for.
 const MAX_PASSES: usize = 3;
 
-/// Bytes that the basis and its image may take, unless three blocks take more.
-const BASIS_BYTES: usize = 400 << 20;
-
 /// The smallest nontrivial pairs of Π^-½ L Π^-½ on a connected graph, residuals steered by the diagonal alone.
 ///
 /// There is no A⁺ to map residuals with, but ‖A⁺r‖ ≤ ‖r‖/λ₁ for whatever is orthogonal to the trivial vector; that bound is
 /// reported. It is only good where the graph is well connected, which is where this is for.
 pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start: &[f64]) -> Eigenpairs {
     let n = graph.n_vertices();
-    let mut null: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
-    let length = norm(&null);
-    null.iter_mut().for_each(|v| *v /= length);
-    let diagonal: Vec<f64> =
-        (0..n).map(|v| (graph.degrees()[v] - graph.self_loop(v)) * scale[v] * scale[v]).collect();
+    let null = limits::null_vector(scale);
+    let diagonal = limits::diagonal(graph, scale);
     let largest = diagonal.iter().copied().fold(0.0, f64::max);
     let inverse = |r: &[f64], t: &mut [f64]| {
         for (r, t) in r.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
@@ -54,7 +51,7 @@ pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start
             residual_tol: goal,
             mapped_tol: f64::INFINITY,
             max_steps: MAX_STEPS,
-            max_basis: (BASIS_BYTES / (16 * n)).min(6 * params.n_pairs + 24),
+            max_basis: limits::max_basis(n, params.n_pairs),
             seed: params.seed,
         };
         let outcome = subspace::smallest(&operator, &inverse, &null, &found.vectors, &settings);

@@ -18,7 +18,9 @@ use crate::{
     graph::Graph,
     labels::Labels,
     linalg::{
+        LinearOperator, axpy,
         cholesky::{Factor, Scalar, Symbolic},
+        conjugate,
         davidson::{self, Outcome},
         dense, dot, norm,
         orthonormalize::project_out,
@@ -391,13 +393,6 @@ impl Connected<'_> {
         Ok(Eigenpairs { values, vectors, guards: Vec::new(), residual, steps: slow.steps + fast.steps })
     }
 
-    fn null(&self) -> Vec<f64> {
-        let mut q: Vec<f64> = self.scale.iter().map(|s| 1.0 / s).collect();
-        let length = norm(&q);
-        q.iter_mut().for_each(|v| *v /= length);
-        q
-    }
-
     /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
         let least = share * self.graph.largest_weight();
@@ -438,7 +433,7 @@ impl Connected<'_> {
 
     fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
         let factor = Factor::<T>::new(self.factor_structure()?, self.graph);
-        let q = self.null();
+        let q = limits::null_vector(self.scale);
         let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
         Some(self.davidson(&inverse, &q, params, start, 60))
     }
@@ -446,7 +441,7 @@ impl Connected<'_> {
     /// Without a factorisation: every product with A⁺ by conjugate gradients.
     fn davidson_free(&self, params: &EigenParams, start: &[f64]) -> Outcome {
         let n = self.scale.len();
-        let q = self.null();
+        let q = limits::null_vector(self.scale);
         let inverse = |r: &[f64], t: &mut [f64]| {
             for (r, t) in r.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
                 self.conjugate_gradients(&q, r, t);
@@ -470,41 +465,14 @@ impl Connected<'_> {
     }
 
     fn conjugate_gradients(&self, q: &[f64], b: &[f64], x: &mut [f64]) {
-        use crate::linalg::{LinearOperator, axpy};
-        let n = b.len();
         let operator = self.graph.laplacian().scaled(self.scale);
-        let jacobi: Vec<f64> = (0..n)
-            .map(|i| (self.graph.degrees()[i] - self.graph.self_loop(i)) * self.scale[i] * self.scale[i])
-            .collect();
-        let precondition = |r: &[f64]| -> Vec<f64> {
-            let mut z: Vec<f64> = r.iter().zip(&jacobi).map(|(r, d)| r / d).collect();
-            project_out(q, &mut z);
-            z
+        let diagonal = limits::diagonal(self.graph, self.scale);
+        let precondition = |r: &[f64], z: &mut [f64]| {
+            z.iter_mut().zip(r).zip(&diagonal).for_each(|((z, r), d)| *z = r / d);
+            project_out(q, z);
         };
-        x.fill(0.0);
-        let mut r = b.to_vec();
-        let mut z = precondition(&r);
-        let mut p = z.clone();
-        let mut rz = dot(&r, &z);
-        let target = 1e-5 * rz.sqrt();
-        let mut ap = vec![0.0; n];
-        for _ in 0..20_000 {
-            if rz.sqrt() <= target {
-                break;
-            }
-            operator.apply(&p, &mut ap);
-            let step = rz / dot(&p, &ap);
-            if !step.is_finite() {
-                break;
-            }
-            axpy(step, &p, x);
-            axpy(-step, &ap, &mut r);
-            z = precondition(&r);
-            let next = dot(&r, &z);
-            let beta = next / rz;
-            p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + beta * *p);
-            rz = next;
-        }
+        let params = conjugate::Params { tol: 1e-5, max_steps: 20_000 };
+        conjugate::solve(|p, out| operator.apply(p, out), precondition, b, x, params);
         project_out(q, x);
     }
 
@@ -518,13 +486,12 @@ impl Connected<'_> {
 
     /// The standard dense solver, accepted only when every pair passes the same test as an iterative solution.
     fn dense_checked(&self, params: &EigenParams) -> Option<Eigenpairs> {
-        use crate::linalg::{LinearOperator, axpy};
         let n = self.scale.len();
         let factor = Factor::<f64>::new(self.factor_structure()?, self.graph);
         let (mut values, mut vectors) = dense::laplacian_eigen_absolute(self.graph, self.scale)?;
         values.truncate(params.n_pairs);
         vectors.truncate(params.n_pairs * n);
-        let q = self.null();
+        let q = limits::null_vector(self.scale);
         let operator = self.graph.laplacian().scaled(self.scale);
         let mut residuals = vec![0.0; vectors.len()];
         operator.apply_block(&vectors, &mut residuals);

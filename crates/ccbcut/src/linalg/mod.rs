@@ -4,9 +4,11 @@
 //! - [`cholesky`]: the subtraction-free factorisation of a graph Laplacian, and solves with it.
 //! - [`davidson`]: a block eigensolver that uses such solves.
 //! - [`multilevel`]: an approximate inverse of a large Laplacian, and [`subspace`], a block eigensolver for it.
+//! - [`conjugate`]: conjugate gradients, where no inverse is to be had.
 //! - [`dense`]: small symmetric eigenproblems, with high relative accuracy where it is needed.
 
 pub mod cholesky;
+pub mod conjugate;
 pub mod davidson;
 pub mod dense;
 pub mod multilevel;

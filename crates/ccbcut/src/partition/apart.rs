@@ -3,7 +3,11 @@
 use crate::{
     error::Result,
     graph::Graph,
-    linalg::cholesky::{Factor, Symbolic},
+    linalg::{
+        LinearOperator,
+        cholesky::{Factor, Symbolic},
+        conjugate,
+    },
 };
 
 /// Steps of conjugate gradients where no factor is to be had.
@@ -24,14 +28,12 @@ pub(crate) fn potential(
 ) -> Result<Vec<f64>> {
     let n = graph.n_vertices();
     // The sinks are one vertex, the last.
-    let mut number: Vec<u32> = vec![u32::MAX; n];
-    let mut next = 0;
-    for (v, number) in number.iter_mut().enumerate() {
-        if !sinks.contains(&v) {
-            (*number, next) = (next, next + 1);
-        }
+    let mut number: Vec<u32> = vec![0; n];
+    sinks.iter().for_each(|&sink| number[sink] = u32::MAX);
+    let mut sink = 0;
+    for number in number.iter_mut().filter(|number| **number == 0) {
+        (*number, sink) = (sink, sink + 1);
     }
-    let sink = next;
     number.iter_mut().filter(|number| **number == u32::MAX).for_each(|number| *number = sink);
     let mut edges = Vec::with_capacity(graph.n_edges());
     graph.for_each_edge(|i, j, w| {
@@ -45,7 +47,7 @@ pub(crate) fn potential(
     let mut height = vec![0.0; joined.n_vertices()];
     match Symbolic::analyze(&joined, max_flops, max_entries) {
         Some(symbolic) => Factor::<f64>::new(&symbolic, &joined).solve(&current, &mut height),
-        None => conjugate_gradients(&joined, &current, &mut height),
+        None => without_factor(&joined, &current, &mut height),
     }
     let (low, high) = (height[sink as usize], height[number[source] as usize]);
     let span = high - low;
@@ -61,41 +63,15 @@ pub(crate) fn potential(
 }
 
 /// L x = b, with the degrees as preconditioner.
-fn conjugate_gradients(graph: &Graph, b: &[f64], x: &mut [f64]) {
-    let laplacian = |x: &[f64]| {
-        let mut out = vec![0.0; x.len()];
-        graph.for_each_edge(|i, j, w| {
-            let flow = w * (x[i] - x[j]);
-            out[i] += flow;
-            out[j] -= flow;
-        });
-        out
-    };
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let scaled = |r: &[f64]| -> Vec<f64> {
-        r.iter().zip(graph.degrees()).map(|(r, d)| if *d > 0.0 { r / d } else { 0.0 }).collect()
-    };
-    let mut r = b.to_vec();
-    let mut z = scaled(&r);
-    let mut p = z.clone();
-    let mut rz = dot(&r, &z);
-    let goal = 1e-16 * rz;
-    for _ in 0..MAX_STEPS {
-        let flow = laplacian(&p);
-        let step = rz / dot(&p, &flow);
-        if !step.is_finite() {
-            break;
+fn without_factor(graph: &Graph, b: &[f64], x: &mut [f64]) {
+    let laplacian = graph.laplacian();
+    let scaled = |r: &[f64], z: &mut [f64]| {
+        for ((z, r), d) in z.iter_mut().zip(r).zip(graph.degrees()) {
+            *z = if *d > 0.0 { r / d } else { 0.0 };
         }
-        x.iter_mut().zip(&p).for_each(|(x, p)| *x += step * p);
-        r.iter_mut().zip(&flow).for_each(|(r, f)| *r -= step * f);
-        z = scaled(&r);
-        let next = dot(&r, &z);
-        if next <= goal {
-            break;
-        }
-        p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + next / rz * *p);
-        rz = next;
-    }
+    };
+    let params = conjugate::Params { tol: 1e-8, max_steps: MAX_STEPS };
+    conjugate::solve(|p, out| laplacian.apply(p, out), scaled, b, x, params);
 }
 
 #[cfg(test)]

@@ -312,7 +312,7 @@ fn drawing(random: &mut Random) -> Image {
 fn flat_drawings_are_cut_by_every_setting() {
     let mut random = Random::new(7);
     let one_of = |random: &mut Random, from: &[f64]| from[random.below(from.len())];
-    for draw in 0..100 {
+    for draw in 0..60 {
         let image = drawing(&mut random);
         let k = one_of(&mut random, &[2.0, 5.0, 12.0, 25.0]) as usize;
         let (tau, sigma) =

@@ -50,10 +50,13 @@ impl Method {
         let mut words = vec!["segment".to_owned(), "-".to_owned()];
         for option in options {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            if ["tau", "balance", "method", "segments", "contours"].contains(&key) {
+            if ["tau", "balance", "method", "segments", "contours", "mask", "scribbles"].contains(&key) {
                 bail!(
                     "`{option}` of `{text}`: `{key}` is part of the method's name, or cannot be the same for all images"
                 );
+            }
+            if ["features", "superpixels"].contains(&key) {
+                bail!("`{option}` of `{text}`: a benchmark cuts the pixels of its images");
             }
             if seen.contains(&key) {
                 continue;
@@ -80,7 +83,13 @@ impl Method {
         let columns = args.partition.columns;
         let mut args = args.resolved();
         args.partition.columns = columns;
-        Ok(Self { name: text.to_owned(), args })
+        let method = Self { name: text.to_owned(), args };
+        let parameters = report::parameters(&method.args)?;
+        // What is no parameter of the cut, such as where pictures go, would be passed over without a word.
+        if let Some(key) = seen.iter().find(|key| !is_parameter(&parameters, key)) {
+            bail!("`{key}` of `{text}` does not change the cut, so it is no option of a method");
+        }
+        Ok(method)
     }
 
     /// Everything that decides the result.
@@ -91,6 +100,12 @@ impl Method {
         }
         Ok(all)
     }
+}
+
+/// Whether an option is among the parameters of a cut; those with no value of their own are left out of reports.
+fn is_parameter(parameters: &Value, key: &str) -> bool {
+    let optional = ["eigen-tol", "solver", "refine", "criterion", "starts"];
+    optional.contains(&key) || parameters.get(key.replace('-', "_")).is_some()
 }
 
 /// The names of methods with each of some affinities; those that name one themselves stay as they are.
@@ -207,7 +222,18 @@ mod tests {
             (5.0, Some(0.0), Some(0.0))
         );
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
-        assert!(parse("ccn1-h:tau=7", &[]).is_err());
+        for bad in ["tau=7", "superpixels=90", "scribbles=a.png", "mask=a.png", "json", "ucm=a.mat"] {
+            assert!(parse(&format!("ccn1-h:{bad}"), &[]).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_a_cut_is_an_option_of_a_method() {
+        let command = <Line as clap::CommandFactory>::command();
+        let given = parse("default:eigen-tol=1e-5:solver=ipm:refine:criterion=cut:starts=3", &[]).unwrap();
+        for key in given.parameters().unwrap().keys().map(|key| key.replace('_', "-")) {
+            assert!(command.get_arguments().any(|arg| arg.get_long() == Some(&key)), "{key}");
+        }
     }
 
     #[test]
