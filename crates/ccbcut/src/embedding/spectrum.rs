@@ -331,7 +331,9 @@ impl Connected<'_> {
                 return;
             }
             if self.factor_structure().is_none() {
-                best.add(Some(finished(self.davidson_free(params, start))));
+                if best.residual() > plain::ACCEPTED_LAST {
+                    best.add(Some(finished(self.davidson_free(params, start))));
+                }
                 return;
             }
         }
@@ -377,6 +379,8 @@ impl Connected<'_> {
             (Some(slow), Some(fast)) => slow / fast,
             _ => 0.0,
         };
+        // Eigenvalues are off by the coupling too, not by its square; where a dense solver is at hand, that counts.
+        let coupling = if n <= DENSE_RELATIVE_MAX { 1e3 * coupling } else { coupling };
         let mut vectors = Vec::with_capacity(n * params.n_pairs);
         for column in slow.vectors.chunks_exact(masses.len()) {
             vectors.extend(

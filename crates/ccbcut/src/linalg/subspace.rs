@@ -22,8 +22,10 @@ const STALL_STEPS: usize = 15;
 pub struct Params {
     /// How many eigenpairs are wanted.
     pub n_pairs: usize,
-    /// Largest accepted ‖Ax − λx‖.
+    /// Largest accepted ‖Ax − λx‖ …
     pub residual_tol: f64,
+    /// … plus this times λ.
+    pub relative_tol: f64,
     /// Largest accepted length of the mapped residual.
     pub mapped_tol: f64,
     /// Steps before giving up.
@@ -43,6 +45,8 @@ pub struct Outcome {
     pub vectors: Vec<f64>,
     /// The largest ‖Ax − λx‖.
     pub residual: f64,
+    /// The largest ‖Ax − λx‖/λ.
+    pub relative: f64,
     /// The largest length of a mapped residual.
     pub mapped: f64,
     /// Whether both are as small as asked for.
@@ -81,20 +85,25 @@ pub fn smallest(
         rotation.truncate(count * m);
         let mut residuals = space.residuals(&values, &rotation);
         let lengths: Vec<f64> = residuals.chunks_exact(n).map(norm).collect();
+        let goals: Vec<f64> =
+            values.iter().map(|value| params.residual_tol + params.relative_tol * value.max(0.0)).collect();
         let mut mapped = vec![0.0; residuals.len()];
         // Pairs beyond the wanted ones only help; those far below the tolerance would add nothing but noise.
-        let active: Vec<usize> = (0..count).filter(|&j| lengths[j] > 0.02 * params.residual_tol).collect();
+        let active: Vec<usize> = (0..count).filter(|&j| lengths[j] > 0.02 * goals[j]).collect();
         let mut packed = Vec::with_capacity(active.len() * n);
         active.iter().for_each(|&j| packed.extend_from_slice(&residuals[j * n..(j + 1) * n]));
         mapped.truncate(packed.len());
         inverse(&packed, &mut mapped);
         drop(std::mem::take(&mut residuals));
         let moves: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
+        let largest =
+            |ratios: &[f64]| lengths.iter().zip(ratios).take(wanted).map(|(l, g)| l / g).fold(0.0, f64::max);
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
+        let (relative, excess) = (largest(&values), largest(&goals));
         let farthest =
             active.iter().zip(&moves).filter(|(j, _)| **j < wanted).map(|(_, m)| *m).fold(0.0, f64::max);
-        let converged = residual <= params.residual_tol && farthest <= params.mapped_tol;
-        lowest = f64::min(lowest, (residual / params.residual_tol).max(farthest / params.mapped_tol));
+        let converged = excess <= 1.0 && farthest <= params.mapped_tol;
+        lowest = f64::min(lowest, excess.max(farthest / params.mapped_tol));
         let mut stalled = false;
         if steps % STALL_STEPS == 0 {
             stalled = lowest > 0.8 * before;
@@ -103,16 +112,14 @@ pub fn smallest(
         if converged || stalled || steps >= params.max_steps || !residual.is_finite() {
             values.truncate(wanted);
             let vectors = combination(&space.basis, &rotation[..wanted.min(count) * m], n);
-            return Outcome { values, vectors, residual, mapped: farthest, converged, steps };
+            return Outcome { values, vectors, residual, relative, mapped: farthest, converged, steps };
         }
         if m + active.len() > capacity {
             previous = space.keep_ritz(&rotation, &previous, count);
         } else {
             previous.clone_from(&rotation);
         }
-        let done = |j: usize, moved: f64| {
-            lengths[j] <= 0.5 * params.residual_tol && moved <= 0.5 * params.mapped_tol
-        };
+        let done = |j: usize, moved: f64| lengths[j] <= 0.5 * goals[j] && moved <= 0.5 * params.mapped_tol;
         let mut fresh = Vec::with_capacity(mapped.len());
         for ((column, &moved), &j) in mapped.chunks_exact(n).zip(&moves).zip(&active) {
             if !done(j, moved) {
@@ -126,7 +133,7 @@ pub fn smallest(
             values.truncate(wanted);
             let (_, rotation) = symmetric_eigen(&space.projected, space.len());
             let vectors = combination(&space.basis, &rotation[..wanted.min(count) * space.len()], n);
-            return Outcome { values, vectors, residual, mapped: farthest, converged, steps };
+            return Outcome { values, vectors, residual, relative, mapped: farthest, converged, steps };
         }
     }
 }
@@ -199,8 +206,15 @@ mod tests {
         let operator = graph.laplacian().scaled(&scale);
         let inverse = |r: &[f64], t: &mut [f64]| t.copy_from_slice(r);
         for (n_pairs, max_basis) in [(1, 0), (4, 0), (7, 60)] {
-            let params =
-                Params { n_pairs, residual_tol: 1e-9, mapped_tol: 1.0, max_steps: 1000, max_basis, seed: 3 };
+            let params = Params {
+                n_pairs,
+                residual_tol: 1e-9,
+                relative_tol: 0.0,
+                mapped_tol: 1.0,
+                max_steps: 1000,
+                max_basis,
+                seed: 3,
+            };
             let found = smallest(&operator, &inverse, &null, &[], &params);
             assert!(found.converged, "{} after {} steps", found.residual, found.steps);
             for (a, b) in found.values.iter().zip(&values) {
