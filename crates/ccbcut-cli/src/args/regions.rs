@@ -26,7 +26,7 @@ pub struct RegionArgs {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compactness: Option<f64>,
-    /// Width of the kernel between mean colours, in Lab units [default: 10]
+    /// Width of the kernel between mean colours, in Lab units [default: 14]
     #[arg(
         long,
         value_name = "S",
@@ -60,7 +60,7 @@ impl RegionArgs {
 
     /// Width of the kernel between mean colours.
     pub fn sigma(&self) -> f64 {
-        self.region_sigma.unwrap_or(10.0)
+        self.region_sigma.unwrap_or(14.0)
     }
 }
 

@@ -40,6 +40,10 @@ fn superpixels_are_written_and_cut() {
     }
     desk.run("segment a.png -k 4 --superpixels 60 --tree t.json --ucm u.png -o d.npy -q").succeeded();
     desk.run("recut t.json -k 2 -o two.npy -q").succeeded();
+    desk.run("segment a.png -k 2 --superpixels 60 -o direct.npy -q").succeeded();
+    let [two, direct] = ["two.npy", "direct.npy"]
+        .map(|name| read_label_map(&desk.path(name), Limits::default()).unwrap().as_slice().to_vec());
+    assert_eq!(two, direct);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One image, several numbers of parts.
 
-use super::{Scene, Segmenter};
+use super::{Prepared, Scene, Segmenter};
 use crate::{
     cluster::{Method, Run},
     control::{Control, Progress},
@@ -48,19 +48,54 @@ impl Segmenter {
         n_segments: &[usize],
         control: &mut Control<'_>,
     ) -> Result<Family> {
+        let all = self.with_largest(n_segments)?;
+        parallel::inside(|| {
+            all.on_scene(image, None, control, |scene, control, watch| {
+                all.family_of(scene, n_segments, control, watch)
+            })
+        })
+    }
+
+    /// The same for an image that is prepared already, which several segmenters may share; stages are those of the cuts.
+    ///
+    /// # Errors
+    /// As [`Segmenter::segment_family`].
+    pub fn family_prepared(
+        &self,
+        prepared: &Prepared,
+        n_segments: &[usize],
+        control: &mut Control<'_>,
+    ) -> Result<Family> {
+        let all = self.with_largest(n_segments)?;
+        parallel::inside(|| {
+            prepared.with_scene(|scene| {
+                all.partitioner.check(scene.grid.pixels().len())?;
+                all.family_of(scene, n_segments, control, Stopwatch::start())
+            })
+        })
+    }
+
+    /// The same segmenter, for the largest of some numbers of parts.
+    fn with_largest(&self, n_segments: &[usize]) -> Result<Self> {
         let least = n_segments.iter().min().copied().unwrap_or(0);
         let Some(largest) = n_segments.iter().max().copied().filter(|_| least > 0) else {
             let name = "the number of parts";
             return Err(Error::InvalidParameter { name, value: 0.0, expected: "at least 1" });
         };
-        let mut all = self.clone();
-        all.partitioner.n_segments = largest;
-        parallel::inside(|| {
-            all.on_scene(image, None, control, |scene, control, watch| match all.partitioner.method {
-                Method::Hierarchical => all.nested_family(scene, n_segments, control, watch),
-                Method::Multiway => all.separate_family(scene, n_segments, control, watch),
-            })
-        })
+        Ok(self.clone().partitioner(|p| p.n_segments(largest)))
+    }
+
+    fn family_of(
+        &self,
+        scene: &Scene<'_>,
+        n_segments: &[usize],
+        control: &mut Control<'_>,
+        watch: Stopwatch,
+    ) -> Result<Family> {
+        match self.partitioner.method {
+            Method::Hierarchical => self.nested_family(scene, n_segments, control, watch),
+            Method::Multiway => self.separate_family(scene, n_segments, control, watch),
+        }
     }
 
     fn nested_family(
@@ -192,6 +227,13 @@ mod tests {
                 assert_eq!(member.labels, single.labels, "{method:?}, tau = {tau}, k = {k}");
                 assert_eq!(member.volumes.len(), k);
             }
+            let several = segmenter(3, 1.5, Method::Hierarchical);
+            let prepared = several.prepare(&image, None, &mut Control::new()).unwrap();
+            let again =
+                segmenter(99, tau, method).family_prepared(&prepared, &[3, 1, 2], &mut Control::new());
+            assert_eq!(again.unwrap().members, family.members);
+            let names: Vec<&str> = prepared.stages().iter().map(|stage| stage.name).collect();
+            assert_eq!(names, ["affinity", "coarsen"]);
             let total = |m: &Member| m.volumes.iter().sum::<f64>();
             assert!((total(&family.members[0]) - total(&family.members[1])).abs() < 1e-6);
         }

@@ -11,7 +11,7 @@ use crate::{
     image::Image,
     labels::{LabelMap, Labels},
     parallel,
-    report::Stopwatch,
+    report::{Stage, Stopwatch},
     sweep::SweepStep,
 };
 
@@ -35,12 +35,18 @@ pub struct Prepared {
     graph: Graph,
     /// None without decimations: the graph itself is cut then.
     pyramid: Option<Hierarchy<'static>>,
+    stages: Vec<Stage>,
 }
 
 impl Prepared {
     /// Rows and columns of the image.
     pub fn shape(&self) -> (usize, usize) {
         self.shape
+    }
+
+    /// How long the graph and its decimations took.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
     }
 
     /// Vertices of the graph that is cut: the pixels of the coarsest grid that are not masked out.
@@ -78,7 +84,7 @@ impl Prepared {
         })
     }
 
-    fn with_scene<R>(&self, next: impl FnOnce(&Scene<'_>) -> Result<R>) -> Result<R> {
+    pub(super) fn with_scene<R>(&self, next: impl FnOnce(&Scene<'_>) -> Result<R>) -> Result<R> {
         let grid = Grid::of_shape(self.shape, self.mask.as_deref());
         let own;
         let pyramid: &Hierarchy<'_> = if let Some(pyramid) = &self.pyramid {
@@ -108,16 +114,20 @@ impl Segmenter {
         parallel::inside(|| {
             let grid = Grid::new(image, mask);
             self.partitioner.check(grid.pixels().len())?;
+            let mut watch = Stopwatch::start();
             control.tell(Progress::Stage("affinity"));
             let graph = self.affinity.graph_masked(image, mask)?;
+            watch.lap("affinity");
             if control.signals().is_stopped() {
                 return Err(Error::Interrupted);
             }
             control.tell(Progress::Stage("coarsen"));
             let pyramid = self.pyramid(&graph, &grid)?;
             let pyramid = (pyramid.n_levels() > 0).then(|| pyramid.into_owned());
+            watch.lap("coarsen");
             let shape = (image.height(), image.width());
-            Ok(Prepared { shape, mask: mask.map(<[bool]>::to_vec), graph, pyramid })
+            let (mask, stages) = (mask.map(<[bool]>::to_vec), watch.into_stages());
+            Ok(Prepared { shape, mask, graph, pyramid, stages })
         })
     }
 

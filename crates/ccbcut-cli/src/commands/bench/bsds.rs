@@ -14,7 +14,7 @@ use ccbcut::{
     Control, LabelMap, StopReason,
     metrics::{Contingency, protocol::needed_parts, spread},
     report::Stage,
-    segment::Family,
+    segment::{Family, Prepared},
 };
 use ccbcut_io::Limits;
 use serde_json::{Map, Value};
@@ -53,10 +53,13 @@ pub fn run(args: &BsdsArgs, output: &Output) -> Result<ExitStatus> {
 
     let parameters = methods.iter().map(Method::parameters).collect::<Result<Vec<_>>>()?;
     let mut tasks = Vec::new();
+    let keys = methods.iter().map(Method::graph_key).collect::<Result<Vec<_>>>()?;
+    let mut order: Vec<usize> = (0..methods.len()).collect();
+    order.sort_by_key(|&m| keys.iter().position(|key| *key == keys[m]));
     for entry in &entries {
-        for (method, parameters) in methods.iter().zip(&parameters) {
+        for (method, parameters, key) in order.iter().map(|&m| (&methods[m], &parameters[m], &keys[m])) {
             if !store.has(&entry.name, &method.name, parameters)? {
-                tasks.push(Task { entry, method, parameters });
+                tasks.push(Task { entry, method, parameters, key });
             }
         }
     }
@@ -141,9 +144,11 @@ struct Task<'a> {
     entry: &'a Entry,
     method: &'a Method,
     parameters: &'a Map<String, Value>,
+    /// Tasks of one image and one key share a graph.
+    key: &'a str,
 }
 
-/// Works through the tasks on several threads, one task each at a time; how many failed.
+/// Works through the tasks on several threads, those that share a graph on one; how many failed.
 fn work(
     tasks: &[Task<'_>],
     keep: Keep<'_>,
@@ -154,6 +159,8 @@ fn work(
 ) -> Result<usize> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let n_workers = if threads == 0 { available } else { threads }.min(tasks.len()).max(1);
+    let batches: Vec<&[Task<'_>]> =
+        tasks.chunk_by(|a, b| std::ptr::eq(a.entry, b.entry) && a.key == b.key).collect();
     // Each worker has a pool of one thread, so that a task's time is its own.
     let pools = (0..n_workers)
         .map(|_| rayon::ThreadPoolBuilder::new().num_threads(1).build().context("starting threads"))
@@ -164,17 +171,20 @@ fn work(
     let progress = output.progress("bench");
     std::thread::scope(|scope| {
         for pool in &pools {
-            let (sender, next) = (sender.clone(), &next);
+            let (sender, next, batches) = (sender.clone(), &next, &batches);
             scope.spawn(move || {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if watch.is_interrupted() {
-                        break;
-                    }
-                    let done = pool.install(|| cut(task, keep, watch));
-                    let context = || format!("cutting `{}` by `{}`", task.entry.name, task.method.name);
-                    // A receiver that is gone has failed to write: there is nothing left to do.
-                    if sender.send(done.with_context(context)).is_err() {
-                        break;
+                while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut shared = None;
+                    for task in *batch {
+                        if watch.is_interrupted() {
+                            return;
+                        }
+                        let done = pool.install(|| cut(task, &mut shared, keep, watch));
+                        let context = || format!("cutting `{}` by `{}`", task.entry.name, task.method.name);
+                        // A receiver that is gone has failed to write: there is nothing left to do.
+                        if sender.send(done.with_context(context)).is_err() {
+                            return;
+                        }
                     }
                 }
             });
@@ -212,11 +222,11 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-fn cut(task: &Task<'_>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
-    let Task { entry, method, parameters } = task;
+/// Makes one cut; the graph is made by the first task of those that share it.
+fn cut(task: &Task<'_>, shared: &mut Option<Prepared>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
+    let Task { entry, method, parameters, .. } = task;
     let truths = entry.truths()?;
     let truth_counts: Vec<usize> = truths.iter().map(LabelMap::n_segments).collect();
-    let image = read::image(&entry.image, Limits::default())?.image;
     let args = &method.args;
     let mut ks = needed_parts(&truth_counts);
     if args.partition.method == Way::Hierarchical {
@@ -226,8 +236,16 @@ fn cut(task: &Task<'_>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
     let segmenter =
         library::segmenter(&args.partition, &args.embedding, &args.graph, args.output.connected, None);
     let stop = || watch.is_interrupted();
+    let prepared = if let Some(prepared) = shared {
+        prepared
+    } else {
+        let image = read::image(&entry.image, Limits::default())?.image;
+        let largest = ks.last().copied().unwrap_or(1);
+        let maker = segmenter.clone().partitioner(|p| p.n_segments(largest));
+        shared.insert(maker.prepare(&image, None, &mut Control::new().stop(&stop))?)
+    };
     let Family { members, stages, runs } =
-        segmenter.segment_family(&image, &ks, &mut Control::new().stop(&stop))?;
+        segmenter.family_prepared(prepared, &ks, &mut Control::new().stop(&stop))?;
     let mut cuts = Vec::new();
     for (&k, member) in ks.iter().zip(&members) {
         let scores = truths.iter().map(|truth| {
@@ -243,8 +261,10 @@ fn cut(task: &Task<'_>, keep: Keep<'_>, watch: &Watch) -> Result<Record> {
     }
     let maps: Vec<LabelMap> = members.into_iter().map(|member| member.labels).collect();
     keep.save(&method.name, &entry.name, &truth_counts, &ks, &maps)?;
+    // The graph counts for each of the methods that share it.
     let seconds = |is_wanted: fn(&Stage) -> bool| {
-        stages.iter().filter(|s| is_wanted(s)).map(|s| s.ms).sum::<f64>() / 1e3
+        let all = prepared.stages().iter().chain(&stages);
+        all.filter(|s| is_wanted(s)).map(|s| s.ms).sum::<f64>() / 1e3
     };
     Ok(Record {
         image: entry.name.clone(),

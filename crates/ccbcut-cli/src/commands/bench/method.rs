@@ -5,7 +5,7 @@ use clap::{FromArgMatches, Parser};
 use serde_json::{Map, Value};
 
 use crate::{
-    args::{AffinityMix, BalanceName, Method as Way, SegmentArgs, Solver},
+    args::{AffinityMix, BalanceName, Method as Way, SegmentArgs, Solver, Variant},
     exit::Hinted,
     report,
 };
@@ -90,6 +90,14 @@ impl Method {
             bail!("`{key}` of `{text}` does not change the cut, so it is no option of a method");
         }
         Ok(method)
+    }
+
+    /// What decides the graph and its decimations: methods with the same may share them.
+    pub fn graph_key(&self) -> Result<String> {
+        let (cut, embedding) = (&self.args.partition, &self.args.embedding);
+        let drops = embedding.variant == Variant::Released && cut.method == Way::Hierarchical;
+        let levels = embedding.variant == Variant::Released;
+        Ok(serde_json::to_string(&(&self.args.graph, embedding.seed, drops, levels))?)
     }
 
     /// Everything that decides the result.
@@ -233,6 +241,23 @@ mod tests {
         let given = parse("default:eigen-tol=1e-5:solver=ipm:refine:criterion=cut:starts=3", &[]).unwrap();
         for key in given.parameters().unwrap().keys().map(|key| key.replace('_', "-")) {
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(&key)), "{key}");
+        }
+    }
+
+    #[test]
+    fn methods_share_a_graph_unless_it_differs() {
+        let key = |text: &str| parse(text, &[]).unwrap().graph_key().unwrap();
+        for same in ["ncut-m", "ccr1.5-h:min-share=0.02", "ncheeger-h", "ccn1-m:n-init=3"] {
+            assert_eq!(key(same), key("ncut-h"), "{same}");
+        }
+        for other in [
+            "ncut-h:sigma=7",
+            "ncut-h:affinity=mpb",
+            "ncut-h:levels=1",
+            "ncut-h:variant=released",
+            "ncut-h:seed=1",
+        ] {
+            assert_ne!(key(other), key("ncut-h"), "{other}");
         }
     }
 
