@@ -1,4 +1,4 @@
-"""Pictures with matplotlib; ``pip install ccbcut[plot]``.
+"""Pictures with matplotlib; ``pip install matplotlib``.
 
 Every function draws into `ax`, by default the current axes, and returns them.
 """
@@ -14,7 +14,7 @@ import numpy.typing as npt
 try:
     import matplotlib.pyplot as plt
 except ImportError as error:
-    raise ImportError("the pictures need matplotlib: pip install 'ccbcut[plot]'") from error
+    raise ImportError("the pictures need matplotlib: pip install matplotlib") from error
 
 from scipy.cluster.hierarchy import dendrogram as draw_dendrogram
 
