@@ -143,7 +143,8 @@ def test_bad_types_are_type_errors(call, says):
 
 
 LONG = """
-import numpy as np, ccbcut, sys
+import numpy as np, ccbcut, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 image = np.random.default_rng(0).random((150, 150, 3)).astype(np.float32)
 print("started", flush=True)
 try:
@@ -157,10 +158,13 @@ except KeyboardInterrupt:
 def test_ctrl_c_interrupts_a_long_solve():
     process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "started\n"
-    time.sleep(3)
-    assert process.poll() is None, "the solve must last"
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=120)
+    try:
+        time.sleep(3)
+        assert process.poll() is None, "the solve must last"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert (out, process.returncode) == ("interrupted\n", 7)
 
 
