@@ -60,6 +60,9 @@ def parse(words=None):
     parser.add_argument("--work", metavar="DIR", help="keep the matrices here, instead of a temporary folder")
     parser.add_argument("--markdown", default=str(BENCH / "results.md"), metavar="FILE", help="where the page goes")
     parser.add_argument("--json", metavar="FILE", help="where the data goes")
+    parser.add_argument(
+        "--readme", metavar="FILE", help="put the Python table between the lines <!-- peers --> and <!-- /peers --> of FILE"
+    )
     parser.add_argument("--self-test", action="store_true", help="test tables and verdicts; needs no package")
     options = parser.parse_args(words)
     options.repeats = options.repeats or (1 if options.quick else 3)
@@ -195,6 +198,8 @@ def main():
 
         return self_test.run()
     try:
+        if options.readme:
+            machine.replace_block(options.readme, None)  # a file without its place is refused before the work
         return compare(options)
     except (Failure, OSError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -234,6 +239,9 @@ def compare(options):
             say("interrupted; what was measured so far is kept")
             status = 130
         print(keep())
+        if options.readme and results:
+            facts = page(box, options, versions, results, checks)[1]
+            machine.replace_block(options.readme, table.readme(facts, results))
     return status
 
 

@@ -38,10 +38,11 @@ def prepare_environment(with_ncut=False):
         subprocess.run([*install, "-r", BENCH / "requirements.txt"], check=True)
         stamp.write_text(wanted)
     if with_ncut and subprocess.run([python, "-c", "import ncut_pytorch"], capture_output=True).returncode != 0:
-        say("installing ncut-pytorch")
-        done = subprocess.run([python, "-m", "pip", "install", "--quiet", "ncut-pytorch"], capture_output=True)
-        if done.returncode != 0:
-            say("ncut-pytorch does not install here; its row will say so")
+        say("installing ncut-pytorch and torch, some gigabytes")
+        # It does not ask for torch by itself. The pins of the others stay.
+        install = [python, "-m", "pip", "install", "--quiet", "-c", BENCH / "requirements.txt", "ncut-pytorch", "torch"]
+        if subprocess.run(install, capture_output=True).returncode != 0:
+            say("ncut-pytorch does not install here; its rows will say so")
     return python
 
 
@@ -204,10 +205,23 @@ def commit():
     return done.stdout.strip() or "unknown"
 
 
+BLOCK = ("<!-- peers -->", "<!-- /peers -->")
+
+
+def replace_block(path, text):
+    """Puts a text between the two marks of a file; with None only looks whether they are there."""
+    old = Path(path).read_text(encoding="utf-8")
+    begin, end = (old.find(mark) for mark in BLOCK)
+    if not 0 <= begin < end:
+        raise Failure(f"`{path}` has no lines {BLOCK[0]} and {BLOCK[1]} to put the table between")
+    if text is not None:
+        write_whole(path, f"{old[: begin + len(BLOCK[0])]}\n{text.strip()}\n{old[end:]}")
+
+
 def write_whole(path, text):
     """Writes a file under a temporary name and renames it."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text)
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)

@@ -16,6 +16,8 @@ def clustering(task, clock, weights):
         with clock:
             model.fit(weights)
         return model.labels_, model.embedding_, {"residual": model.trace_[-1]["residual"]}
+    if task["whose"] == "ncut-pytorch":
+        return ncut_pytorch(task, clock, weights)
     return scikit_learn(task, clock, sp.csr_matrix(weights))
 
 
@@ -38,6 +40,44 @@ def scikit_learn(task, clock, weights):
     with clock:
         model.fit(weights)
     return model.labels_, seen["vectors"][:, 1:], {}
+
+
+def ncut_pytorch(task, clock, weights):
+    """ncut-pytorch on the same weights.
+
+    It takes points, and a function of its users' own for the affinity of two sets of them: the points are the cells of the
+    grid, and the function looks their weights up in the dense matrix, which is made before the clock starts. Above 8192 points
+    it solves for a quarter of them and spreads the result; without sampling that limit is raised. It has no tolerance: by
+    default vectors come from a few steps of a random projection, with `exact` from the whole spectrum, which it computes only
+    for matrices that gradients are asked of.
+    """
+    import ncut_pytorch as package
+    import torch
+    from ncut_pytorch.ncuts import ncut_nystrom
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    (height, width), k = task["shape"], task["k"]
+    if not task["samples"]:
+        ncut_nystrom.SMALL_SCALE_THRESHOLD = max(ncut_nystrom.SMALL_SCALE_THRESHOLD, height * width)
+    exact = {"exact_gradient": True} if task["exact"] else {}
+    dense = torch.from_numpy(weights.toarray().astype(np.float32))
+    rows, columns = np.divmod(np.arange(height * width, dtype=np.float32), width)
+    points = torch.from_numpy(np.stack([rows, columns], axis=1))
+
+    def number(some):
+        return (some[:, 0] * width + some[:, 1]).long()
+
+    def affinity(some, others=None, sigma=None):
+        a = number(some)
+        return dense[a][:, a if others is None else number(others)]
+
+    dense.requires_grad_(task["exact"])
+    with clock:
+        vectors, _ = package.ncut_fn(points, n_eig=k, sigma=1.0, affinity_fn=affinity, device="cpu", **exact)
+        vectors = vectors[:, :k].detach()
+        labels = package.kway_ncut(vectors, device="cpu").argmax(1)
+    return labels.numpy(), vectors.numpy()[:, 1:].astype(np.float64), {}
 
 
 def regions(task, clock, rgb):

@@ -246,12 +246,6 @@ class Case:
             lambda: self.by_worker("slic", image=self.image, out=out),
             lambda: self.cost(pixel, out, 1),
         )
-        yield Row(
-            self.name,
-            "context",
-            "ncut-pytorch, 28 vectors",
-            lambda: self.by_worker("ncut_pytorch", image=self.image, k=28),
-        )
 
     def our_segment(self, group, label, method, tau, threads, kernel, pixel):
         m, out = self.machine, self.file(f"{group}-{threads}-{kernel}")

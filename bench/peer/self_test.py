@@ -79,6 +79,30 @@ class Tables(unittest.TestCase):
         self.assertEqual([round(r["eigen"], 12) for r in rows], [0.0, 0.1, 0.0])
 
 
+    def test_the_block_of_the_readme(self):
+        rows = [
+            row(OURS, "python", seconds=0.5, residual=7e-9, ncut=0.0116, ccn=0.59, n_segments=8, peak_mb=285.4),
+            row("ncut-pytorch, all vertices", "python", failed="not installed", runs=0),
+            row("scikit-image", "rag", seconds=1.3, ncut=0.1, ccn=0.05, n_segments=63, peak_mb=105.0),
+            row(OURS, "rag", case="another", seconds=9.0),
+        ]
+        noise = {"spread": 0.01, "loop_seconds": 0.1, "loop_runs": 3, "worst": 1.0, "load": [0, 1]}
+        facts = {"cases": ["c", "another"], "versions": {"pyamg": "5"}, "clock": "wall", "repeats": 3, "noise": noise}
+        facts |= {"commit": "abc", "date": "today", "machine": {"cpu": "fast"}}
+        text = table.readme(facts, rows)
+        self.assertIn("| `CCBCut(tau=2)` | 0.500 s | 7.0e-09 | 0.012 | 0.59 | 8 | 285 |", text)
+        self.assertIn("| ncut-pytorch, all vertices | not installed | – | – | – | – | – |", text)
+        self.assertNotIn("9.00", text)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "README.md"
+            path.write_text("before\n<!-- peers -->\nold\n<!-- /peers -->\nafter\n")
+            machine.replace_block(path, "new")
+            machine.replace_block(path, None)
+            self.assertEqual(path.read_text(), "before\n<!-- peers -->\nnew\n<!-- /peers -->\nafter\n")
+            path.write_text("no marks")
+            self.assertRaises(machine.Failure, machine.replace_block, path, None)
+
+
 class Children(unittest.TestCase):
     def test_a_child_is_measured_and_a_slow_one_stopped(self):
         child = machine.run([sys.executable, "-c", "print('x'); x = bytearray(50 << 20)"], 1, 30)

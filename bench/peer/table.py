@@ -127,3 +127,30 @@ def report(facts, groups, rows):
     if facts.get("checks"):
         parts.append("## Checks\n\n" + "\n".join(f"- {escape(line)}" for line in facts["checks"]) + "\n")
     return "\n".join(parts)
+
+
+def readme(facts, rows):
+    """The rows of the Python package on the first case, for the README, and how they came about."""
+    case = facts["cases"][0]
+    mine = {key: [row for row in rows if (row["group"], row["case"]) == (key, case)] for key in ("python", "rag")}
+    fields = [("residual", "residual"), ("ncut", "NCut"), ("ccn", "CCN, τ = 1"), ("n_segments", "parts")]
+    names = {("python", targets.OURS): "`CCBCut(tau=2)`", ("python", f"{targets.OURS}, τ = 1"): "`CCBCut(tau=1)`"}
+    names |= {("rag", targets.OURS): "`ccbcut.cut_normalized`", ("rag", "scikit-image"): "scikit-image `cut_normalized`"}
+    body = []
+    for key, found in mine.items():
+        for row in found:
+            peak = row.get("peak_mb")
+            cells = [names.get((key, row["name"]), escape(row["name"])), escape(seconds(row))]
+            for field, _ in fields:
+                value = row.get(field)
+                cells.append(str(value) if isinstance(value, int) else number(value, 2))
+            body.append([*cells, "–" if peak is None else f"{peak:.0f}"])
+    versions = facts["versions"]
+    used = [f"{name} {versions[name]}" for name in ("scikit-learn", "scikit-image", "pyamg", "ncut-pytorch") if name in versions]
+    clock = CLOCKS[facts["clock"]].split(" (")[0]
+    runs = "one run" if facts["repeats"] == 1 else f"medians of {facts['repeats']} runs"
+    intro = (
+        f"{clock.capitalize()}, {runs} each, one thread, {case}, commit {facts['commit']}, {facts['date']}, {facts['machine']['cpu']}; "
+        f"{', '.join(used)}. {noise_line(facts['noise'])}"
+    )
+    return f"{intro}\n\n{markdown(['', 'time', *(label for _, label in fields), 'peak MB'], body)}"

@@ -40,7 +40,7 @@ def save(path, graph):
 def versions(_):
     import importlib.metadata as meta
 
-    names = ["numpy", "scipy", "scikit-learn", "scikit-image", "pyamg", "pillow", "ncut-pytorch"]
+    names = ["numpy", "scipy", "scikit-learn", "scikit-image", "pyamg", "pillow", "ncut-pytorch", "torch"]
     found = {}
     for name in names:
         try:
@@ -160,21 +160,6 @@ def regions(task):
     return clock.result(**facts)
 
 
-def ncut_pytorch(task):
-    import ncut_pytorch as ncut
-    import torch
-
-    torch.set_num_threads(task.get("threads", 1))
-    lab = pixels.to_lab(pixels.read(task["image"]))
-    y, x = np.mgrid[0 : lab.shape[0], 0 : lab.shape[1]]
-    features = np.concatenate([lab.reshape(-1, 3), 0.1 * np.stack([y, x], -1).reshape(-1, 2)], axis=1)
-    features = torch.tensor(features, dtype=torch.float32)
-    model = ncut.Ncut(n_eig=task["k"]) if hasattr(ncut, "Ncut") else ncut.NCUT(num_eig=task["k"])
-    with Clock() as clock:
-        model.fit_transform(features)
-    return clock.result()
-
-
 TASKS = {
     "versions": versions,
     "calibrate": calibrate,
@@ -188,7 +173,6 @@ TASKS = {
     "slic": slic,
     "estimator": estimator,
     "regions": regions,
-    "ncut_pytorch": ncut_pytorch,
 }
 
 

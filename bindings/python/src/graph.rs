@@ -47,6 +47,12 @@ impl Graph {
         PyArray1::from_slice(py, self.inner.degrees())
     }
 
+    /// Row offsets, columns and weights.
+    fn to_csr<'py>(&self, py: Python<'py>) -> Rows<'py> {
+        let (offsets, columns, weights) = py.detach(|| self.inner.to_csr());
+        (offsets.into_pyarray(py), columns.into_pyarray(py), weights.into_pyarray(py))
+    }
+
     /// The part of each vertex when two are together wherever there is a path.
     fn components<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let labels = py.detach(|| self.inner.components());

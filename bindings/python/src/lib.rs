@@ -4,6 +4,8 @@
 //! are accepted here. This crate borrows them, lets go of the interpreter while it works, and hands results back as
 //! arrays and dictionaries. Files have the names of the library's.
 
+mod choose;
+mod constraints;
 mod control;
 mod cost;
 mod embedding;
@@ -14,8 +16,11 @@ mod image;
 mod metrics;
 mod options;
 mod partition;
+mod points;
+mod regions;
 mod segment;
 mod trace;
+mod volume;
 
 use pyo3::prelude::*;
 
@@ -32,6 +37,10 @@ fn _ccbcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(partition::partition, module)?)?;
     module.add_function(wrap_pyfunction!(segment::segment, module)?)?;
     module.add_function(wrap_pyfunction!(features::segment_features, module)?)?;
+    module.add_function(wrap_pyfunction!(points::neighbor_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(regions::superpixels, module)?)?;
+    module.add_function(wrap_pyfunction!(volume::supervoxels, module)?)?;
+    module.add_function(wrap_pyfunction!(volume::segment_volume, module)?)?;
     module.add_function(wrap_pyfunction!(cost::costs, module)?)?;
     module.add_function(wrap_pyfunction!(cost::ccb_cost, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::region_scores, module)?)?;

@@ -13,7 +13,7 @@ use ccbcut::{
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::error::to_python;
+use crate::{error::to_python, regions::raised};
 
 /// Which cost is made small, and how far.
 #[derive(FromPyObject)]
@@ -45,7 +45,9 @@ pub enum BalanceOption<'py> {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct PartOptions {
-    n_segments: usize,
+    /// Chosen where there is none.
+    n_segments: Option<usize>,
+    pub k_max: usize,
     method: String,
     rounding: String,
     columns: Option<usize>,
@@ -152,7 +154,7 @@ impl CutOptions<'_> {
             ("cheeger", Criterion::Cheeger),
             ("cut", Criterion::Ratio),
         ];
-        let mut partitioner = Partitioner::new(parts.n_segments, self.tau)
+        let mut partitioner = Partitioner::new(parts.n_segments.unwrap_or(1), self.tau)
             .balance(self.balance()?)
             .method(choose("method", &parts.method, &methods)?)
             .variant(self.variant()?)
@@ -178,8 +180,24 @@ impl CutOptions<'_> {
     /// The segmenter with these settings; affinity and levels are the caller's.
     pub fn segmenter(&self, parts: &PartOptions) -> PyResult<Segmenter> {
         let partitioner = self.partitioner(parts)?;
-        Ok(Segmenter::new(parts.n_segments, self.tau).partitioner(|_| partitioner))
+        Ok(Segmenter::new(parts.n_segments.unwrap_or(1), self.tau).partitioner(|_| partitioner))
     }
+}
+
+impl PartOptions {
+    /// Whether the number of parts is to be chosen.
+    pub fn is_chosen(&self) -> bool {
+        self.n_segments.is_none()
+    }
+}
+
+/// How regions are compared.
+#[derive(Clone, Copy)]
+pub enum Tie {
+    /// By their mean colours, to a power.
+    Colors(f64),
+    /// By the contours along their border.
+    Contours(ContourWeight),
 }
 
 /// How pixels are compared.
@@ -222,22 +240,41 @@ impl ImageOptions<'_> {
         choose("kernel", &self.kernel, &kernels)
     }
 
-    fn by_contours(&self) -> PyResult<ContourAffinity> {
+    /// How regions are compared.
+    pub fn ties(&self) -> PyResult<Vec<Tie>> {
+        let factors = [("lab", Factor::Lab), ("mpb", Factor::Mpb), ("pmi", Factor::Pmi)];
+        let tie = |(name, power): &(String, f64)| match choose("affinity", name, &factors)? {
+            Factor::Lab => Ok(Tie::Colors(*power)),
+            Factor::Mpb => Ok(Tie::Contours(raised(self.contour_weight()?, *power))),
+            Factor::Pmi => Err(PyValueError::new_err(
+                "affinity is 'pmi', which compares pixels, but superpixels are compared by 'lab', 'mpb' or 'lab+mpb'",
+            )),
+        };
+        self.affinity.iter().map(tie).collect()
+    }
+
+    fn contour_weight(&self) -> PyResult<ContourWeight> {
         let sigma = self.contour_sigma;
         let weights = [
             ("sigmoid", ContourWeight::Sigmoid { sigma }),
             ("exponential", ContourWeight::Exponential { sigma }),
         ];
-        let weight = choose("contour_weight", &self.contour_weight, &weights)?;
-        let affinity = match &self.contours {
+        choose("contour_weight", &self.contour_weight, &weights)
+    }
+
+    /// The contours that were given.
+    pub fn given_contours(&self) -> PyResult<Option<Contours>> {
+        let Some(map) = &self.contours else { return Ok(None) };
+        let (height, width) = map.as_array().dim();
+        Contours::new(height, width, map.as_slice()?.to_vec()).map(Some).map_err(to_python)
+    }
+
+    fn by_contours(&self) -> PyResult<ContourAffinity> {
+        let affinity = match self.given_contours()? {
             None => ContourAffinity::mpb(MultiscalePb::new().seed(self.seed)),
-            Some(map) => {
-                let (height, width) = map.as_array().dim();
-                let given = Contours::new(height, width, map.as_slice()?.to_vec()).map_err(to_python)?;
-                ContourAffinity::given(given)
-            }
+            Some(given) => ContourAffinity::given(given),
         };
-        Ok(affinity.weight(weight))
+        Ok(affinity.weight(self.contour_weight()?))
     }
 
     /// The segmenter with these settings.

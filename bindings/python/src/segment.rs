@@ -5,10 +5,12 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadonlyArra
 use pyo3::prelude::*;
 
 use crate::{
+    choose::{ChoiceRecord, choice_record},
     control::{Stop, run},
     cost::CostRecord,
     image::borrow,
     options::{CutOptions, ImageOptions, PartOptions},
+    regions::RegionOptions,
     trace::{RunRecord, TreeRecord, records, tree_record},
 };
 
@@ -22,9 +24,10 @@ pub struct SegmentRecord<'py> {
     costs: CostRecord,
     runs: Vec<RunRecord>,
     levels: usize,
+    choice: Option<ChoiceRecord<'py>>,
 }
 
-/// Cuts an image.
+/// Cuts an image, or its regions, and keeps to the strokes on it.
 #[pyfunction]
 pub fn segment<'py>(
     py: Python<'py>,
@@ -33,13 +36,39 @@ pub fn segment<'py>(
     options: CutOptions<'py>,
     parts: PartOptions,
     image_options: ImageOptions<'py>,
+    regions: Option<RegionOptions<'py>>,
+    scribbles: Option<PyReadonlyArray2<'py, u32>>,
 ) -> PyResult<SegmentRecord<'py>> {
     let image = borrow(&pixels)?;
     let segmenter = image_options.segmenter(&options, &parts)?;
+    let partitioner = options.partitioner(&parts)?;
     let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
-    let work = |stop: Stop<'_>| segmenter.segment_with(&image, mask, &mut Control::new().stop(stop));
-    let cut = run(py, options.threads, work)?;
-    to_record(py, &cut, [image.height(), image.width()])
+    let plan = regions.as_ref().map(|regions| regions.plan(&image_options)).transpose()?;
+    let strokes = scribbles.as_ref().map(|strokes| strokes.as_slice()).transpose()?;
+    let work = |stop: Stop<'_>| {
+        let control = &mut Control::new().stop(stop);
+        let tied = plan.map(|plan| plan.tied(&image, mask)).transpose()?;
+        let choice = match (parts.is_chosen(), &tied) {
+            (false, _) => None,
+            (true, Some((_, graph))) => Some(partitioner.choose(graph, parts.k_max, control)?),
+            (true, None) => Some(segmenter.choose(&image, mask, parts.k_max, control)?),
+        };
+        let mut segmenter = match &choice {
+            Some(choice) => segmenter.partitioner(|partitioner| partitioner.n_segments(choice.k)),
+            None => segmenter,
+        };
+        if let Some(strokes) = strokes {
+            segmenter = segmenter.scribbles(strokes.to_vec());
+        }
+        let cut = match &tied {
+            Some((map, graph)) => segmenter.segment_regions(map, graph, control)?,
+            None => segmenter.segment_with(&image, mask, control)?,
+        };
+        Ok((cut, choice))
+    };
+    let (cut, choice) = run(py, options.threads, work)?;
+    let record = to_record(py, &cut, [image.height(), image.width()])?;
+    Ok(SegmentRecord { choice: choice.map(|choice| choice_record(py, &choice)), ..record })
 }
 
 /// A cut as dictionaries and arrays.
@@ -55,11 +84,20 @@ pub fn to_record<'py>(
         costs: cut.report.costs.into(),
         runs: records(&cut.report.runs),
         levels: cut.report.levels,
+        choice: None,
     })
 }
 
 /// Numbers per pixel, −1 for the void.
-fn to_map<'py>(py: Python<'py>, values: &[u32], shape: [usize; 2]) -> PyResult<Bound<'py, PyArray2<i32>>> {
-    let signed = |&value: &u32| if value == LabelMap::VOID { -1 } else { value as i32 };
-    PyArray1::from_vec(py, values.iter().map(signed).collect()).reshape(shape)
+pub fn to_map<'py>(
+    py: Python<'py>,
+    values: &[u32],
+    shape: [usize; 2],
+) -> PyResult<Bound<'py, PyArray2<i32>>> {
+    PyArray1::from_vec(py, signed(values)).reshape(shape)
+}
+
+/// The same numbers with −1 for the void.
+pub fn signed(values: &[u32]) -> Vec<i32> {
+    values.iter().map(|&value| if value == LabelMap::VOID { -1 } else { value as i32 }).collect()
 }

@@ -22,7 +22,10 @@ def names(scene, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(center, 0.3, (40, 2)) for center in ((0, 0), (4, 0), (0, 4))])
     tokens = rng.normal(size=(6 * 8, 16))
-    return {"image": scene, "truths": [truth], "X": X, "tokens": tokens, "__name__": "docs"}
+    volume = rng.normal(size=(6, 20, 24)).astype(np.float32)
+    volume[:, 5:15, 6:18] += 9
+    given = {"image": scene, "truths": [truth], "X": X, "tokens": tokens, "volume": volume}
+    return {**given, "np": np, "__name__": "docs"}
 
 
 def test_the_readme(names):

@@ -18,6 +18,7 @@ import ccbcut
 
 IMAGE = np.random.default_rng(0).random((12, 14, 3)).astype(np.float32)
 W = np.ones((6, 6)) - np.eye(6)
+REGIONS = 1 + np.arange(12)[:, None] // 4 + 3 * (np.arange(14) // 7)
 
 
 def lopsided():
@@ -61,6 +62,41 @@ def lopsided():
         (lambda: ccbcut.cost(W, [0, 0, 0, 1, 1, -1]), "negative"),
         (lambda: ccbcut.cost(W, [0, 0, 0, 1, 1, 1], kind="best"), "'ncut'"),
         (lambda: ccbcut.cost(W, [0, 0, 0, 1, 1, 1], tau=-1), "tau"),
+        (lambda: ccbcut.segment(IMAGE, "many"), "n_segments is 'many', but it must be a number or 'auto'"),
+        (lambda: ccbcut.segment(IMAGE, "auto", k_max=0), "largest number of parts is 0"),
+        (lambda: ccbcut.segment(IMAGE, 3, return_choice=True), "n_segments is 3"),
+        (lambda: ccbcut.segment(IMAGE, 2, affinity="lab", contours=np.zeros((12, 14))), "affinity is 'lab'"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=0), "number of regions is 0"),
+        (lambda: ccbcut.segment(IMAGE, 9, superpixels=REGIONS), "9 parts .* only 6 vertices"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=20, compactness=0), "compactness is 0"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=20, region_sigma=-1), "sigma is -1"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=20, affinity="pmi"), "affinity is 'pmi'"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=20, region_features=[[1]]), "label map"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=np.ones((3, 3), int)), r"shape \(3, 3\).*\(12, 14\)"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=np.full((12, 14), -1)), "no region"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=REGIONS, region_features=[[1], [2]]), "has 2 elements"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=REGIONS, region_feature_sigma=1), "region_features"),
+        (lambda: ccbcut.segment(IMAGE, 2, compactness=3), "compactness is given"),
+        (lambda: ccbcut.superpixels(IMAGE, 0), "number of regions is 0"),
+        (lambda: ccbcut.superpixels(IMAGE, -3), "n_segments is -3"),
+        (lambda: ccbcut.segment(IMAGE, 2, scribbles=np.ones((3, 3), int)), r"shape \(3, 3\).*\(12, 14\)"),
+        (lambda: ccbcut.segment(IMAGE, 2, scribbles=REGIONS, method="multiway"), "method is 'multiway'"),
+        (lambda: ccbcut.segment(IMAGE, 2, scribbles=REGIONS, levels=0), "6 seeds .* only 2 parts"),
+        (lambda: ccbcut.partition(W, 2, must_link=[(0, 6)]), "vertex of a constraint is 6"),
+        (lambda: ccbcut.partition(W, 2, must_link=[(0, -1)]), "vertex -1"),
+        (lambda: ccbcut.partition(W, 2, must_link=[0, 1]), r"must_link has the shape \(2,\)"),
+        (lambda: ccbcut.partition(W, 2, must_link=[(0, 1)], cannot_link=[(1, 0)]), "vertices 1 and 0"),
+        (lambda: ccbcut.partition(W, 2, seeds={0: "a", 1: "b", 2: "c"}), "3 seeds .* only 2 parts"),
+        (lambda: ccbcut.partition(W, 2, seeds=[(0, "a", 1)]), "seeds holds"),
+        (lambda: ccbcut.partition(W, 2, cannot_link=[(0, 1)], method="multiway"), "cannot_link is given"),
+        (lambda: ccbcut.partition(W, 2, seeds={0: 1}, refine=True), "refine is True"),
+        (lambda: ccbcut.cluster([1, 2, 3], 2), "X has 1 dimensions"),
+        (lambda: ccbcut.cluster([[1.0], [2.0]], 2, bandwidth=-1), "bandwidth is -1"),
+        (lambda: ccbcut.cluster([[1.0], [np.nan], [2.0]], 2, n_neighbors=1), "NaN at position 1"),
+        (lambda: ccbcut.segment_volume(IMAGE[0], 2), "the volume has the shape"),
+        (lambda: ccbcut.segment_volume(IMAGE, 2, spacing=(1, 0, 1)), "spacing is 0"),
+        (lambda: ccbcut.segment_volume(IMAGE, 2, spacing=(1, 1)), "three numbers"),
+        (lambda: ccbcut.segment_volume(IMAGE, 2, supervoxels=0), "number of regions is 0"),
         (lambda: ccbcut.metrics.vi([0, 1], [0, 1, 2]), "label map"),
         (lambda: ccbcut.metrics.vi([0, 1], []), "no ground truth|label map"),
         (lambda: ccbcut.metrics.covering([0, 1], [-1, -1]), "nothing to compare"),
@@ -89,6 +125,16 @@ def test_bad_values_are_value_errors(call, says):
         (lambda: ccbcut.cost(W, [0.5] * 6), "integers"),
         (lambda: ccbcut.embed(W, "2"), "integer"),
         (lambda: ccbcut.partition(W, 2, balance=3), "balance"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=2.5), "superpixels is 2.5"),
+        (lambda: ccbcut.segment(IMAGE, 2, superpixels=IMAGE[:, :, 0]), "superpixels holds float32"),
+        (lambda: ccbcut.segment(IMAGE, 2, scribbles=IMAGE[:, :, 0]), "scribbles holds float32"),
+        (lambda: ccbcut.hierarchy(IMAGE, "auto"), "max_segments is 'auto'"),
+        (lambda: ccbcut.segment_volume(IMAGE, "auto"), "n_segments is 'auto'"),
+        (lambda: ccbcut.segment_volume(IMAGE.astype(complex), 2), "complex"),
+        (lambda: ccbcut.partition(W, 2, must_link=[(0.5, 1)]), "must_link holds float64"),
+        (lambda: ccbcut.partition(W, 2, seeds={"a": 1}), "a vertex of seeds is 'a'"),
+        (lambda: ccbcut.cluster([["a", "b"]], 2), "X holds"),
+        (lambda: ccbcut.cluster([[1.0], [2.0]], 2, size=3), "cluster.. got an unexpected"),
     ],
 )
 def test_bad_types_are_type_errors(call, says):
@@ -97,7 +143,8 @@ def test_bad_types_are_type_errors(call, says):
 
 
 LONG = """
-import numpy as np, ccbcut, sys
+import numpy as np, ccbcut, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 image = np.random.default_rng(0).random((150, 150, 3)).astype(np.float32)
 print("started", flush=True)
 try:
@@ -111,10 +158,13 @@ except KeyboardInterrupt:
 def test_ctrl_c_interrupts_a_long_solve():
     process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "started\n"
-    time.sleep(3)
-    assert process.poll() is None, "the solve must last"
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=120)
+    try:
+        time.sleep(3)
+        assert process.poll() is None, "the solve must last"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert (out, process.returncode) == ("interrupted\n", 7)
 
 

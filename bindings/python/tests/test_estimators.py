@@ -280,7 +280,8 @@ def test_without_scikit_learn_the_functions_still_work():
         "import sys; sys.modules['sklearn'] = None\n"
         "import ccbcut\n"
         "assert ccbcut.partition([[0, 1], [1, 0]], 2).labels.tolist() == [0, 1]\n"
-        "try:\n    ccbcut.CCBCut\nexcept ImportError as error:\n    assert 'ccbcut[sklearn]' in str(error)\n"
+        "assert ccbcut.cluster([[0], [1], [9], [10]], 2, n_neighbors=2).labels.tolist() == [0, 0, 1, 1]\n"
+        "try:\n    ccbcut.CCBCut\nexcept ImportError as error:\n    assert 'scikit-learn>=1.6' in str(error)\n"
         "else:\n    raise SystemExit('no error')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -59,6 +59,18 @@ def test_embeddings_of_one_and_two_columns(weights):
         plot.embedding(np.zeros(4))
 
 
+def test_evidence_marks_the_number_of_each_opinion(weights):
+    choice = ccbcut.partition(weights, "auto", tau=2, k_max=6).choice
+    axes = plot.evidence(choice).axes
+    assert [ax.get_title() for ax in axes] == [
+        f"{name}: {getattr(choice, name).k}" for name in ("eigengap", "elbow", "stability")
+    ]
+    for ax, opinion in zip(axes, (choice.eigengap, choice.elbow, choice.stability)):
+        assert np.allclose([bar.get_height() for bar in ax.patches], opinion.scores)
+        colors = [bar.get_facecolor() for bar in ax.patches]
+        assert [colors.count(color) for color in colors].index(1) + 1 == opinion.k
+
+
 def test_the_notebook_runs():
     cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

@@ -3,10 +3,11 @@
 Compassionately Conservative Balanced (CCB) cuts have a knob ``tau``: at 2 they are the normalized (or ratio) cut,
 which wants parts of similar size; below it small, weakly tied parts may stand alone, the sooner the smaller ``tau``.
 
-- Images: `segment`, `hierarchy`, `affinity_graph`, `contours`; `segment_features` for any other map.
+- Images: `segment`, `hierarchy`, `superpixels`, `affinity_graph`, `contours`; `segment_features` for any other map.
+- Volumes: `segment_volume`, `supervoxels`.
 - Graphs: `partition`, `embed`, `cost`, `costs`, and `cut_normalized` for region adjacency graphs.
-- Data: the scikit-learn estimators `CCBCut` and `CCBEmbedding` (with ``pip install ccbcut[sklearn]``).
-- Scores: `metrics`. Pictures: `plot` (with ``pip install ccbcut[plot]``).
+- Data: `cluster` and `neighbor_graph`; the scikit-learn estimators `CCBCut` and `CCBEmbedding` (these with scikit-learn).
+- Scores: `metrics`. Pictures: `plot` (with matplotlib).
 
 Examples
 --------
@@ -24,11 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 from ccbcut import metrics
 from ccbcut._ccbcut import CcbError, __version__
+from ccbcut._choice import Choice, Opinion
 from ccbcut._features import segment_features
-from ccbcut._graph import Partition, cost, costs, embed, partition
+from ccbcut._graph import Partition, cluster, cost, costs, embed, neighbor_graph, partition
 from ccbcut._image import Hierarchy, affinity_graph, contours, hierarchy, segment
 from ccbcut._rag import cut_normalized
+from ccbcut._regions import superpixels
 from ccbcut._tree import Tree
+from ccbcut._volume import segment_volume, supervoxels
 
 if TYPE_CHECKING:
     from ccbcut import plot
@@ -38,11 +42,14 @@ __all__ = [
     "CCBCut",
     "CCBEmbedding",
     "CcbError",
+    "Choice",
     "Hierarchy",
+    "Opinion",
     "Partition",
     "Tree",
     "__version__",
     "affinity_graph",
+    "cluster",
     "contours",
     "cost",
     "costs",
@@ -50,10 +57,14 @@ __all__ = [
     "embed",
     "hierarchy",
     "metrics",
+    "neighbor_graph",
     "partition",
     "plot",
     "segment",
     "segment_features",
+    "segment_volume",
+    "superpixels",
+    "supervoxels",
 ]
 
 # What needs more than NumPy and SciPy is imported when it is first asked for.

@@ -15,11 +15,15 @@ __all__ = [
     "contours",
     "costs",
     "embed",
+    "neighbor_graph",
     "partition",
     "pixel_address",
     "region_scores",
     "segment",
     "segment_features",
+    "segment_volume",
+    "superpixels",
+    "supervoxels",
 ]
 
 __version__: str
@@ -55,11 +59,27 @@ class _Tree(TypedDict):
     step: npt.NDArray[np.int32]
     costs: npt.NDArray[np.float64]
 
+class _Opinion(TypedDict):
+    k: int
+    margin: float
+    scores: npt.NDArray[np.float64]
+
+class _Choice(TypedDict):
+    k: int
+    confidence: float
+    k_max: int
+    eigengap: _Opinion
+    elbow: _Opinion
+    stability: _Opinion
+    eigenvalues: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+
 class _Partition(TypedDict):
     labels: npt.NDArray[np.int32]
     tree: _Tree | None
     embedding: npt.NDArray[np.float64] | None
     runs: list[_Run]
+    choice: _Choice | None
 
 class _Costs(TypedDict):
     cut: float
@@ -77,6 +97,7 @@ class _Segmentation(TypedDict):
     costs: _Costs
     runs: list[_Run]
     levels: int
+    choice: _Choice | None
 
 @final
 class Graph:
@@ -92,6 +113,9 @@ class Graph:
     def n_edges(self) -> int: ...
     def degrees(self) -> npt.NDArray[np.float64]: ...
     def components(self) -> npt.NDArray[np.int32]: ...
+    def to_csr(
+        self,
+    ) -> tuple[npt.NDArray[np.uintp], npt.NDArray[np.uint32], npt.NDArray[np.float64]]: ...
 
 def affinity_graph(
     pixels: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_] | None, options: Mapping[str, Any]
@@ -101,14 +125,37 @@ def pixel_address(pixels: npt.NDArray[np.float32]) -> int: ...
 def embed(
     graph: Graph, n_components: int, options: Mapping[str, Any]
 ) -> tuple[npt.NDArray[np.float64], _Run]: ...
-def partition(graph: Graph, options: Mapping[str, Any], parts: Mapping[str, Any]) -> _Partition: ...
+def neighbor_graph(
+    points: npt.NDArray[np.float64], n_neighbors: int, bandwidth: float | None, mutual: bool, threads: int
+) -> Graph: ...
+def partition(
+    graph: Graph, options: Mapping[str, Any], parts: Mapping[str, Any], constraints: Mapping[str, Any]
+) -> _Partition: ...
 def segment(
     pixels: npt.NDArray[np.float32],
     mask: npt.NDArray[np.bool_] | None,
     options: Mapping[str, Any],
     parts: Mapping[str, Any],
     image_options: Mapping[str, Any],
+    regions: Mapping[str, Any] | None,
+    scribbles: npt.NDArray[np.uint32] | None,
 ) -> _Segmentation: ...
+def superpixels(
+    pixels: npt.NDArray[np.float32],
+    mask: npt.NDArray[np.bool_] | None,
+    n_segments: int,
+    compactness: float,
+    threads: int,
+) -> npt.NDArray[np.int32]: ...
+def supervoxels(
+    voxels: npt.NDArray[np.float32], options: Mapping[str, Any], threads: int
+) -> npt.NDArray[np.int32]: ...
+def segment_volume(
+    voxels: npt.NDArray[np.float32],
+    options: Mapping[str, Any],
+    parts: Mapping[str, Any],
+    volume_options: Mapping[str, Any],
+) -> npt.NDArray[np.int32]: ...
 def segment_features(
     features: npt.NDArray[np.float32],
     mask: npt.NDArray[np.bool_] | None,

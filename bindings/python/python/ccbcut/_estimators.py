@@ -19,7 +19,7 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "the estimators need scikit-learn 1.6 or newer: pip install 'ccbcut[sklearn]'"
+        "the estimators need scikit-learn 1.6 or newer: pip install 'scikit-learn>=1.6'; ccbcut.cluster() does without"
     ) from error
 
 from ccbcut._affinity import PRECOMPUTED, nearest_samples, new_affinity, training_affinity

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Union, overload
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from ccbcut import _ccbcut
-from ccbcut._arrays import as_graph, as_labels, count, number
+from ccbcut._arrays import as_graph, as_labels, count, number, to_array
+from ccbcut._choice import Choice
+from ccbcut._constraints import Pairs, Seeds, constraint_options
 from ccbcut._options import cut_options, nothing_left, part_options
 from ccbcut._tree import Tree
 
@@ -37,6 +41,8 @@ class Partition:
         Every sweep of every embedding, with the names of the command's reports.
     is_converged : bool
         Whether no embedding stopped at the sweep limit.
+    choice : Choice or None
+        The number of parts that was chosen, and why (with ``n_segments="auto"``).
     """
 
     labels: npt.NDArray[np.int32]
@@ -45,10 +51,19 @@ class Partition:
     cost: float
     trace: Trace
     is_converged: bool
+    choice: Choice | None = None
 
 
 def partition(
-    W: Any, n_segments: int, *, tau: float = 1.25, method: Method = "hierarchical", **options: Any
+    W: Any,
+    n_segments: int | Literal["auto"],
+    *,
+    tau: float = 1.25,
+    method: Method = "hierarchical",
+    must_link: Pairs | None = None,
+    cannot_link: Pairs | None = None,
+    seeds: Seeds | None = None,
+    **options: Any,
 ) -> Partition:
     """Cut a graph into parts.
 
@@ -57,12 +72,19 @@ def partition(
     W : sparse matrix or array-like of shape (n, n)
         Symmetric weights, finite and not negative. Anything that `scipy.sparse.csr_array` or `numpy.asarray` takes, or
         that has DLPack. CSR with int32 indices and float64 data is borrowed.
-    n_segments : int
-        How many parts.
+    n_segments : int or "auto"
+        How many parts. With ``"auto"`` it is chosen, up to `k_max`; `choice` of the result has the evidence.
     tau : float, default 1.25
         The knob, 0 < tau <= 2: at 2 the normalized (or ratio) cut, below it small parts may stand alone.
     method : {"hierarchical", "multiway"}
         Split in two, again and again, or find all parts at once from one embedding.
+    must_link, cannot_link : array-like of int, shape (m, 2), optional
+        Pairs of vertices to keep together, and to keep apart (hierarchical). All hold in the result, or it is a
+        `ValueError`. With `cannot_link` there may be no `tree`.
+    seeds : dict of int to name, or iterable of (int, name), optional
+        What some vertices belong to: vertices of one name are kept together, those of different names apart.
+    k_max : int, default 12
+        The most parts that ``"auto"`` may choose.
     balance : {"normalized", "ratio"} or array-like of shape (n,)
         What the size of a part is measured in: degrees, numbers of vertices, or weights of your own.
     rounding : {"kmeans", "discretize", "procrustes"}
@@ -97,12 +119,133 @@ early_stop, rotate, columns
     >>> round(cut.cost, 4)
     0.0286
     """
+    options.update(must_link=must_link, cannot_link=cannot_link, seeds=seeds)
+    return _cut("partition", lambda: as_graph(W), n_segments, tau, method, options)
+
+
+def cluster(
+    X: Any,
+    n_segments: int | Literal["auto"],
+    *,
+    n_neighbors: int = 10,
+    bandwidth: float | None = None,
+    mutual: bool = False,
+    tau: float = 1.25,
+    method: Method = "hierarchical",
+    **options: Any,
+) -> Partition:
+    """Cut points into clusters: each is tied to its nearest neighbours, and that graph is cut.
+
+    Needs nothing but NumPy and SciPy; `CCBCut` is the scikit-learn estimator.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, dimensions)
+        The points.
+    n_segments : int or "auto"
+        How many clusters, or to have it chosen, as in `partition`.
+    n_neighbors, bandwidth, mutual
+        How points are tied, as in `neighbor_graph`.
+    tau, method, must_link, cannot_link, seeds, k_max, **options
+        As in `partition`; vertices are points.
+
+    Returns
+    -------
+    Partition
+        With the labels that ``ccbcut cluster --points`` writes.
+
+    Examples
+    --------
+    >>> import numpy as np, ccbcut
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (20, 2))])
+    >>> np.bincount(ccbcut.cluster(X, 2).labels)
+    array([40, 20])
+    """
+    threads = count("threads", options.get("threads", 0))
+    return _cut(
+        "cluster",
+        lambda: _neighbor_graph(X, n_neighbors, bandwidth, mutual, threads),
+        n_segments,
+        tau,
+        method,
+        options,
+    )
+
+
+def neighbor_graph(
+    X: Any, n_neighbors: int = 10, *, bandwidth: float | None = None, mutual: bool = False, threads: int = 0
+) -> sp.csr_array:
+    """Tie each point to its nearest neighbours, by Euclidean distance.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, dimensions)
+        The points.
+    n_neighbors : int, default 10
+        Neighbours of each point, itself not counted.
+    bandwidth : float, optional
+        Width σ of the Gaussian exp(-d²/σ²), in units of distance. By default each point has its own: the distance
+        to its seventh neighbour.
+    mutual : bool, default False
+        Whether only points that are among each other's neighbours are tied.
+    threads : int, default 0
+        Threads to use, 0 for all.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of float64, shape (n, n)
+        Symmetric.
+
+    Examples
+    --------
+    >>> import ccbcut
+    >>> ccbcut.neighbor_graph([[0.0], [1.0], [3.0]], 1, bandwidth=1.0).toarray().round(3)
+    array([[0.   , 0.368, 0.   ],
+           [0.368, 0.   , 0.018],
+           [0.   , 0.018, 0.   ]])
+    """
+    return to_csr(*_neighbor_graph(X, n_neighbors, bandwidth, mutual, count("threads", threads)).to_csr())
+
+
+def _neighbor_graph(
+    X: Any, n_neighbors: int, bandwidth: float | None, mutual: bool, threads: int
+) -> _ccbcut.Graph:
+    points = to_array(X)
+    if points.ndim != 2:
+        raise ValueError(f"X has {points.ndim} dimensions, but it must have 2: points and coordinates")
+    if points.dtype == object or not np.can_cast(points.dtype, np.float64, casting="same_kind"):
+        raise TypeError(f"X holds {points.dtype}, but it must hold real numbers")
+    width = None if bandwidth is None else number("bandwidth", bandwidth)
+    rows = np.ascontiguousarray(points, dtype=np.float64)
+    return _ccbcut.neighbor_graph(rows, count("n_neighbors", n_neighbors), width, bool(mutual), threads)
+
+
+def to_csr(
+    offsets: npt.NDArray[np.uintp], columns: npt.NDArray[np.uint32], weights: npt.NDArray[np.float64]
+) -> sp.csr_array:
+    """Compressed rows of the extension as a matrix, with narrow indices where these are enough."""
+    index = np.int32 if len(weights) <= np.iinfo(np.int32).max else np.int64
+    n = len(offsets) - 1
+    indices = columns.view(np.int32) if index is np.int32 else columns.astype(np.int64)
+    return sp.csr_array((weights, indices, offsets.astype(index)), shape=(n, n))
+
+
+def _cut(
+    function: str,
+    make_graph: Callable[[], _ccbcut.Graph],
+    n_segments: Any,
+    tau: float,
+    method: str,
+    options: dict[str, Any],
+) -> Partition:
     cuts = cut_options(tau, options)
-    parts = part_options(n_segments, method, options)
-    nothing_left("partition", options)
-    graph = as_graph(W)
-    record = _ccbcut.partition(graph, cuts, parts)
-    tree, labels = record["tree"], record["labels"]
+    parts = part_options(n_segments, method, options, may_choose=True)
+    constraints = constraint_options(options, parts)
+    nothing_left(function, options)
+    graph = make_graph()
+    record = _ccbcut.partition(graph, cuts, parts, constraints)
+    tree, labels, choice = record["tree"], record["labels"], record["choice"]
     return Partition(
         labels=labels,
         tree=None if tree is None else Tree._from_record(tree),
@@ -110,6 +253,7 @@ early_stop, rotate, columns
         cost=_ccbcut.ccb_cost(graph, labels.view(np.uint32), cuts),
         trace=sweeps(record["runs"]),
         is_converged=is_converged(record["runs"]),
+        choice=None if choice is None else Choice._from_record(choice),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from ccbcut import _ccbcut
 from ccbcut._arrays import as_mask, as_pixels, count
-from ccbcut._graph import Method, Trace, is_converged, sweeps
+from ccbcut._choice import Choice
+from ccbcut._constraints import as_scribbles, refuse_others
+from ccbcut._graph import Method, Trace, is_converged, sweeps, to_csr
 from ccbcut._options import (
     cut_options,
     default_kappa,
@@ -21,6 +23,7 @@ from ccbcut._options import (
     part_options,
     take,
 )
+from ccbcut._regions import region_options
 from ccbcut._tree import Tree, renumbered
 
 
@@ -91,15 +94,48 @@ class Hierarchy:
         return ucm
 
 
+@overload
 def segment(
     image: Any,
-    n_segments: int,
+    n_segments: int | Literal["auto"],
+    *,
+    tau: float = ...,
+    method: Method = ...,
+    mask: Any = ...,
+    scribbles: Any = ...,
+    superpixels: Any = ...,
+    return_choice: Literal[False] = ...,
+    **options: Any,
+) -> npt.NDArray[np.int32]: ...
+
+
+@overload
+def segment(
+    image: Any,
+    n_segments: Literal["auto"],
+    *,
+    tau: float = ...,
+    method: Method = ...,
+    mask: Any = ...,
+    scribbles: Any = ...,
+    superpixels: Any = ...,
+    return_choice: Literal[True],
+    **options: Any,
+) -> tuple[npt.NDArray[np.int32], Choice]: ...
+
+
+def segment(
+    image: Any,
+    n_segments: int | Literal["auto"],
     *,
     tau: float = 1.25,
     method: Method = "hierarchical",
     mask: Any = None,
+    scribbles: Any = None,
+    superpixels: Any = None,
+    return_choice: bool = False,
     **options: Any,
-) -> npt.NDArray[np.int32]:
+) -> npt.NDArray[np.int32] | tuple[npt.NDArray[np.int32], Choice]:
     """Cut an image into segments.
 
     Parameters
@@ -108,14 +144,34 @@ def segment(
         Gray or sRGB: uint8 (0 to 255), uint16 (0 to 65535) or floats (0 to 1). NumPy arrays, PIL images, and anything
         with ``__array__`` or DLPack. float32 in C order is borrowed. An alpha channel is dropped; pixels that are fully
         transparent are masked out.
-    n_segments : int
-        How many segments.
+    n_segments : int or "auto"
+        How many segments. With ``"auto"`` it is chosen, up to `k_max`.
     tau : float, default 1.25
         The knob, 0 < tau <= 2: at 2 the normalized (or ratio) cut, below it small segments may stand alone.
     method : {"hierarchical", "multiway"}
         Split in two, again and again, or find all segments at once from one embedding.
     mask : array-like of bool, shape (height, width), optional
         The pixels to cut; the others get the label -1.
+    scribbles : array-like of int, shape (height, width), optional
+        Strokes on the image: pixels of one number above 0 come out in one segment, those of different numbers in different
+        ones (hierarchical). A picture does as well: every colour but black is a name, fully transparent pixels
+        have none.
+    superpixels : int or array-like of int, shape (height, width), optional
+        Cut superpixels instead of pixels: about how many, or a label map of your own, where negative numbers are no
+        region. Regions that touch are tied by the likeness of their mean colours (``affinity="lab"``), by the contours
+        along their border (``"mpb"``), or both (``"lab+mpb"``), times the length of the border.
+    return_choice : bool, default False
+        Whether to return the evidence for the number of segments too, with ``n_segments="auto"``.
+    k_max : int, default 12
+        The most segments that ``"auto"`` may choose.
+    compactness : float, default 10.0
+        How much place counts against colour in superpixels: more makes squares, less follows edges.
+    region_sigma : float, default 10.0
+        Width of the kernel between mean colours of regions, in Lab units.
+    region_features : array-like of shape (regions, columns), optional
+        Rows of numbers to compare too, one for each region of a label map, in the order of their first pixels.
+    region_feature_sigma : float, optional
+        Width of the kernel between these; by default the median distance of regions that touch.
     affinity : str, default "lab"
         How pixels are compared: ``lab`` (colours), ``mpb`` (contours between them), ``pmi`` (how often two such pixels
         meet, beyond chance), or a product such as ``0.5lab+2mpb``.
@@ -143,8 +199,10 @@ max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed
 
     Returns
     -------
-    ndarray of int32, shape (height, width)
+    labels : ndarray of int32, shape (height, width)
         Segment numbers by first appearance in raster order: those that ``ccbcut segment`` writes for the same pixels.
+    choice : Choice
+        Only with `return_choice`.
 
     Examples
     --------
@@ -154,11 +212,27 @@ max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed
     >>> labels = ccbcut.segment(image, 2)
     >>> labels[0, 0], labels[10, 15]
     (np.int32(0), np.int32(1))
+
+    As many segments as there are:
+
+    >>> labels, choice = ccbcut.segment(image, "auto", levels=0, smooth=0, return_choice=True)
+    >>> choice.k, choice.elbow.k, choice.stability.k
+    (2, 2, 2)
+
+    Two strokes inside the square, which are not to share a segment:
+
+    >>> strokes = np.zeros((20, 30), dtype=int)
+    >>> strokes[6:9, 12:18], strokes[12:14, 12:18] = 1, 2
+    >>> labels = ccbcut.segment(image, 3, scribbles=strokes)
+    >>> len(np.unique(labels[strokes == 1])), len(np.unique(labels[strokes == 2])), len(np.unique(labels[strokes > 0]))
+    (1, 1, 2)
     """
-    labels: npt.NDArray[np.int32] = _segment("segment", image, n_segments, tau, method, mask, options)[
-        "labels"
-    ]
-    return labels
+    if return_choice and n_segments != "auto":
+        raise ValueError(f"return_choice is True, but n_segments is {n_segments!r}: only 'auto' chooses")
+    options.update(scribbles=scribbles, superpixels=superpixels)
+    record = _segment("segment", image, n_segments, tau, method, mask, options)
+    labels: npt.NDArray[np.int32] = record["labels"]
+    return (labels, Choice._from_record(record["choice"])) if return_choice else labels
 
 
 def hierarchy(
@@ -172,7 +246,7 @@ def hierarchy(
         As in `segment`.
     max_segments : int, default 25
         How far to split.
-    tau, mask, **options
+    tau, mask, scribbles, superpixels, **options
         As in `segment`; the method is hierarchical.
 
     Returns
@@ -189,6 +263,7 @@ def hierarchy(
     >>> [int(tree.cut(k).max()) + 1 for k in (1, 2, 3)]
     [1, 2, 3]
     """
+    count("max_segments", max_segments)
     if options.get("connected"):
         raise ValueError("connected is True, but a hierarchy has no connected form: use segment()")
     record = _segment("hierarchy", image, max_segments, tau, "hierarchical", mask, options)
@@ -235,11 +310,7 @@ seed, threads
     nothing_left("affinity_graph", options)
     pixels, alpha = as_pixels(image)
     on = as_mask(mask, alpha, (pixels.shape[0], pixels.shape[1]))
-    offsets, columns, weights = _ccbcut.affinity_graph(pixels, on, settings)
-    index = np.int32 if len(weights) <= np.iinfo(np.int32).max else np.int64
-    n = len(offsets) - 1
-    indices = columns.view(np.int32) if index is np.int32 else columns.astype(np.int64)
-    return sp.csr_array((weights, indices, offsets.astype(index)), shape=(n, n))
+    return to_csr(*_ccbcut.affinity_graph(pixels, on, settings))
 
 
 def contours(image: Any, *, seed: int = 0, threads: int = 0) -> npt.NDArray[np.float32]:
@@ -273,16 +344,24 @@ def contours(image: Any, *, seed: int = 0, threads: int = 0) -> npt.NDArray[np.f
 
 
 def _segment(
-    function: str, image: Any, n_segments: int, tau: float, method: str, mask: Any, options: dict[str, Any]
+    function: str, image: Any, n_segments: Any, tau: float, method: str, mask: Any, options: dict[str, Any]
 ) -> Any:
+    scribbles, superpixels = options.pop("scribbles", None), options.pop("superpixels", None)
     cuts = cut_options(tau, options)
-    parts = part_options(n_segments, method, options, image_share(method, cuts["variant"]))
+    share = image_share(method, cuts["variant"])
+    parts = part_options(n_segments, method, options, share, may_choose=function == "segment")
     settings = image_options(options, cuts["seed"], cuts["threads"])
-    nothing_left(function, options)
     default_kappa(cuts, settings["affinity"])
     pixels, alpha = as_pixels(image)
-    on = as_mask(mask, alpha, (pixels.shape[0], pixels.shape[1]))
-    return _ccbcut.segment(pixels, on, cuts, parts, settings)
+    shape = (pixels.shape[0], pixels.shape[1])
+    on = as_mask(mask, alpha, shape)
+    regions = region_options(superpixels, options, shape)
+    nothing_left(function, options)
+    strokes = None
+    if scribbles is not None:
+        refuse_others(["scribbles"], parts)
+        strokes = as_scribbles(scribbles, shape)
+    return _ccbcut.segment(pixels, on, cuts, parts, settings, regions, strokes)
 
 
 def _seed_and_threads(options: dict[str, Any]) -> tuple[int, int]:

@@ -53,13 +53,14 @@ IMAGE_DEFAULTS: dict[str, Any] = {
 }
 _COUNTS = {
     "max_iterations", "seed", "threads", "n_init", "levels", "kappa_count", "columns", "starts", "pmi_pairs",
+    "supervoxels",
 }  # fmt: skip
 _NAMES = {
     "variant", "rounding", "solver", "criterion", "kernel", "contour_weight", "upsampling", "metric", "cosine_weight",
     "neighbors",
 }  # fmt: skip
 _FLAGS = {"early_stop", "rotate", "refine", "connected"}
-_ELSEWHERE = {"balance", "affinity", "contours", "pmi_bandwidth", "bandwidth"}
+_ELSEWHERE = {"balance", "affinity", "contours", "pmi_bandwidth", "bandwidth", "region_features"}
 
 
 def take(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -97,12 +98,21 @@ def cut_options(tau: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def part_options(
-    n_segments: Any, method: str, given: dict[str, Any], least_share: float = 0.0
+    n_segments: Any, method: str, given: dict[str, Any], least_share: float = 0.0, *, may_choose: bool = False
 ) -> dict[str, Any]:
-    """Into how many parts, and how; `least_share` is where none is given."""
+    """Into how many parts (None where they are to be chosen), and how; `least_share` is where none is given."""
     if not isinstance(method, str):
         raise TypeError(f"method is {method!r}, but it must be a string")
-    options = {"n_segments": count("n_segments", n_segments), "method": method, **take(given, PART_DEFAULTS)}
+    k_max = 12
+    if may_choose:
+        k_max = count("k_max", given.pop("k_max", k_max))
+    if isinstance(n_segments, str) and may_choose:
+        if n_segments != "auto":
+            raise ValueError(f"n_segments is '{n_segments}', but it must be a number or 'auto'")
+        asked = None
+    else:
+        asked = count("n_segments", n_segments)
+    options = {"n_segments": asked, "k_max": k_max, "method": method, **take(given, PART_DEFAULTS)}
     if options["min_share"] is None:
         options["min_share"] = least_share
     return options
@@ -127,7 +137,10 @@ def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, A
     width = options["pmi_bandwidth"]
     options["pmi_bandwidth"] = None if width == "learned" else number("pmi_bandwidth", width)
     formula = options["affinity"] or ("lab" if contours is None else "mpb")
-    return {**options, "affinity": read_formula(formula), "seed": seed, "threads": threads}
+    factors = read_formula(formula)
+    if contours is not None and "mpb" not in dict(factors):
+        raise ValueError(f"contours are given, but affinity is '{formula}': use 'mpb', or a product with it")
+    return {**options, "affinity": factors, "seed": seed, "threads": threads}
 
 
 def read_formula(formula: Any) -> list[tuple[str, float]]:

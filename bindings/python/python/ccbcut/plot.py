@@ -1,4 +1,4 @@
-"""Pictures with matplotlib; ``pip install ccbcut[plot]``.
+"""Pictures with matplotlib; ``pip install matplotlib``.
 
 Every function draws into `ax`, by default the current axes, and returns them.
 """
@@ -14,15 +14,16 @@ import numpy.typing as npt
 try:
     import matplotlib.pyplot as plt
 except ImportError as error:
-    raise ImportError("the pictures need matplotlib: pip install 'ccbcut[plot]'") from error
+    raise ImportError("the pictures need matplotlib: pip install matplotlib") from error
 
 from scipy.cluster.hierarchy import dendrogram as draw_dendrogram
 
 from ccbcut._arrays import as_pixels, to_array
+from ccbcut._choice import Choice
 from ccbcut._image import Hierarchy, segment
 from ccbcut._tree import Tree
 
-__all__ = ["dendrogram", "embedding", "overlay", "sweep"]
+__all__ = ["dendrogram", "embedding", "evidence", "overlay", "sweep"]
 
 #: Colours that people with colour-blindness can tell apart (Okabe and Ito).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
@@ -153,3 +154,27 @@ def embedding(Y: npt.ArrayLike, labels: npt.ArrayLike | None = None, *, ax: Any 
     ax.set_xlabel("y₁")
     ax.set_ylabel("y₂")
     return ax
+
+
+def evidence(choice: Choice) -> Any:
+    """What speaks for a number of parts: the scores of the three opinions, with the number that each is for.
+
+    Parameters
+    ----------
+    choice : Choice
+        From ``n_segments="auto"``, for example `ccbcut.partition(W, "auto").choice`.
+
+    Returns
+    -------
+    matplotlib figure
+    """
+    figure, axes = plt.subplots(1, 3, figsize=(10, 2.8), layout="constrained")
+    for name, ax in zip(("eigengap", "elbow", "stability"), axes):
+        opinion = getattr(choice, name)
+        numbers = np.arange(1, len(opinion.scores) + 1)
+        ax.bar(numbers, opinion.scores, color=[PALETTE[1 if k == opinion.k else 5] for k in numbers])
+        ax.axvline(choice.k, color=PALETTE[7], linewidth=1, linestyle=":")
+        ax.set_title(f"{name}: {opinion.k}")
+        ax.set_xlabel("parts")
+    figure.suptitle(f"{choice.k} parts, confidence {choice.confidence:.2f}")
+    return figure

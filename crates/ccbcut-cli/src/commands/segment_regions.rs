@@ -125,19 +125,7 @@ fn tied(map: &RegionMap, volume: &Volume, contours: Option<&Contours>, args: &Se
     let rows: Vec<f64> = (0..points.len()).flat_map(|point| points.row(point).to_vec()).collect();
     let sigma = match args.regions.region_feature_sigma {
         Some(sigma) => sigma,
-        None => median_distance(&graph, &rows, columns),
+        None => graph.median_distance(&rows, columns),
     };
     Ok(graph.features(rows, columns, sigma)?.build()?)
-}
-
-/// The median distance of regions that touch; 1 where all are alike.
-fn median_distance(graph: &RegionGraph<'_>, rows: &[f64], columns: usize) -> f64 {
-    let row = |region: u32| &rows[region as usize * columns..][..columns];
-    let apart = |(a, b): (u32, u32)| -> f64 {
-        row(a).iter().zip(row(b)).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
-    };
-    let pairs = graph.borders().into_iter().map(|border| border.regions).filter(|(a, b)| a != b);
-    let mut distances: Vec<f64> = pairs.map(apart).collect();
-    distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() / 2).copied().filter(|&d| d > 0.0).unwrap_or(1.0)
 }

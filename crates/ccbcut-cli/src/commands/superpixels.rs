@@ -85,11 +85,5 @@ fn on_image(map: &RegionMap) -> ccbcut::Result<LabelMap> {
 /// # Errors
 /// None for a volume that is one.
 pub fn comparable(file: ccbcut_io::VolumeFile) -> ccbcut::Result<Volume> {
-    if !file.is_color {
-        return Ok(file.volume.scaled());
-    }
-    let [depth, height, width] = file.volume.shape();
-    let pixels = ccbcut::Image::new(depth * height, width, 3, file.volume.data().to_vec())?;
-    let lab = Volume::of_image(&pixels)?;
-    Volume::new([depth, height, width], 3, lab.data().to_vec())
+    if file.is_color { file.volume.to_lab() } else { Ok(file.volume.scaled()) }
 }

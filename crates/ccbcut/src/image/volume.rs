@@ -54,6 +54,21 @@ impl Volume {
         Self::new(shape, image.channels(), image.data().to_vec())
     }
 
+    /// The same voxels, their sRGB colours as L\*a\*b\*.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a number of channels other than one or three.
+    pub fn to_lab(&self) -> Result<Self> {
+        let ([depth, height, width], channels) = (self.shape, self.channels);
+        if channels != 1 && channels != 3 {
+            let (name, value) = ("the number of channels", channels as f64);
+            return Err(Error::InvalidParameter { name, value, expected: "1 or 3 for colours" });
+        }
+        let stacked = Image::new(depth * height, width, channels, self.data.clone())?;
+        let lab = color::to_lab(&stacked, color::WhitePoint::default())?;
+        Self::new(self.shape, 3, lab.data().to_vec())?.with_spacing(self.spacing)
+    }
+
     /// Distances between neighbouring slices, rows and columns.
     ///
     /// # Errors
@@ -126,6 +141,17 @@ mod tests {
         assert!(Volume::new([1, 1, 2], 1, vec![0.0, f32::NAN]).is_err());
         assert!(Volume::new([1 << 11; 3], 1, vec![]).is_err());
         assert!(Volume::new([1, 1, 1], 1, vec![0.0]).unwrap().with_spacing([1.0, 0.0, 1.0]).is_err());
+    }
+
+    #[test]
+    fn colours_of_a_stack_are_those_of_its_slices() {
+        let data: Vec<f32> = (0..2 * 3 * 4 * 3).map(|v| v as f32 / 72.0).collect();
+        let lab = Volume::new([2, 3, 4], 3, data.clone()).unwrap().with_spacing([2.0, 1.0, 1.0]).unwrap();
+        let lab = lab.to_lab().unwrap();
+        let second = Volume::of_image(&Image::new(3, 4, 3, data[36..].to_vec()).unwrap()).unwrap();
+        assert_eq!(lab.data()[36..], *second.data());
+        assert_eq!((lab.shape(), lab.spacing()), ([2, 3, 4], [2.0, 1.0, 1.0]));
+        assert!(Volume::new([1, 1, 1], 2, vec![0.0; 2]).unwrap().to_lab().is_err());
     }
 
     #[test]

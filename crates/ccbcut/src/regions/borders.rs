@@ -111,6 +111,22 @@ impl<'a> RegionGraph<'a> {
         Ok(self)
     }
 
+    /// The median distance of the rows of regions that touch, a width for [`RegionGraph::features`]; 1 where all are alike, or
+    /// where `rows` do not have `columns` numbers for each region.
+    pub fn median_distance(&self, rows: &[f64], columns: usize) -> f64 {
+        if rows.len() != self.regions.n_regions() * columns {
+            return 1.0;
+        }
+        let row = |region: u32| &rows[region as usize * columns..][..columns];
+        let apart = |(a, b): (u32, u32)| -> f64 {
+            row(a).iter().zip(row(b)).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+        };
+        let pairs = self.borders().into_iter().map(|border| border.regions).filter(|(a, b)| a != b);
+        let mut distances: Vec<f64> = pairs.map(apart).collect();
+        distances.sort_by(f64::total_cmp);
+        distances.get(distances.len() / 2).copied().filter(|&d| d > 0.0).unwrap_or(1.0)
+    }
+
     /// Every border, sorted; the inside of a region is its border with itself.
     ///
     /// # Complexity
@@ -304,6 +320,16 @@ mod tests {
         assert!(
             RegionGraph::new(&map).contours(&Contours::new(9, 6, vec![0.0; 54]).unwrap(), weight).is_err()
         );
+    }
+
+    #[test]
+    fn the_median_distance_is_that_of_neighbours() {
+        let map = RegionMap::new([1, 1, 4], &[0, 1, 2, 3]).unwrap();
+        let graph = RegionGraph::new(&map);
+        // Distances along the row are 1, 2 and 9; those of regions that do not touch do not count.
+        assert_eq!(graph.median_distance(&[0.0, 1.0, 3.0, 12.0], 1), 2.0);
+        assert_eq!(graph.median_distance(&[5.0; 4], 1), 1.0);
+        assert_eq!(graph.median_distance(&[0.0, 1.0], 1), 1.0);
     }
 
     #[test]
