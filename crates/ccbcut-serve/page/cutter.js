@@ -8,7 +8,7 @@ const grown = 24;
 
 /** What is known: the image, the cut that is shown, its tree. */
 export const model = {
-  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "",
+  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "", strokes: "",
   details: null, tree: null, embedding: null, pin: null,
 };
 
@@ -100,9 +100,10 @@ const order = (more) => ({ image: model.image.id, k: state.k, settings: settings
 async function solve(isMine, more) {
   listeners.onProgress("begin");
   const key = keyOf(state);
+  const { strokes } = state;
   const done = await run(order(more), (kind, data) => isMine() && listeners.onProgress(kind, data));
   if (!done || !isMine()) return false;
-  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, tree: null, embedding: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, strokes, tree: null, embedding: null });
   const shown = await fetchView(isMine);
   if (shown) listeners.onProgress("end");
   return shown;

@@ -20,6 +20,7 @@ use crate::{
     jobs::Job,
     problem::Problem,
     settings::{Edit, Settings},
+    strokes::Marks,
 };
 
 /// A cut that was made.
@@ -31,6 +32,8 @@ pub struct Cut {
     pub picture: Arc<Picture>,
     /// How.
     pub settings: Settings,
+    /// The strokes that it keeps to.
+    pub marks: Option<Arc<Marks>>,
     /// The name of the prepared graph.
     pub graph: String,
     /// What the command would cut with.
@@ -39,7 +42,7 @@ pub struct Cut {
     pub report: Report,
     /// The tree over the vertices that were cut, or the labels of a multiway cut.
     pub found: Found,
-    /// The fewest parts that may be shown: tiny images are decimated less for many parts than for few.
+    /// The fewest parts that may be shown: pens need one each, and tiny images are decimated less for many parts than for few.
     pub least: usize,
     /// Whether it began from another cut, and so may differ from what the command finds.
     pub is_warm: bool,
@@ -78,7 +81,8 @@ impl Cut {
 
     fn n_bytes(&self) -> usize {
         let coarse = self.tree().map_or(0, Tree::n_vertices);
-        self.picture.n_bytes() + self.picture.image.n_pixels() * 8 + coarse * 16 + 4096
+        let marks = self.marks.as_ref().map_or(0, |marks| 5 * marks.n_bytes());
+        self.picture.n_bytes() + self.picture.image.n_pixels() * 8 + coarse * 16 + marks + 4096
     }
 
     /// The tree for the page.
@@ -254,6 +258,8 @@ pub struct Order {
     pub picture: Arc<Picture>,
     /// How it is cut.
     pub settings: Settings,
+    /// The strokes of the settings, drawn.
+    pub marks: Option<Arc<Marks>>,
     /// Parts to show.
     pub k: usize,
     /// Parts that the tree should have at least.
@@ -273,6 +279,12 @@ impl Order {
 
     fn graph_name(&self) -> String {
         self.settings.graph_key(&self.picture.id, self.is_tiny().then_some(self.k))
+    }
+
+    /// What a cut at another τ may begin from: the same graph, balance, method and strokes.
+    fn start_name(&self) -> String {
+        let Settings { balance, method, strokes, .. } = &self.settings;
+        fingerprint(&(self.graph_name(), balance, method, strokes))
     }
 
     /// The name of the cut it asks for.
@@ -307,7 +319,12 @@ impl App {
 
     fn segmenter(&self, order: &Order, n_segments: usize) -> Result<(Segmenter, u64), Problem> {
         let words = order.settings.words(n_segments);
-        self.engine.segmenter(&words, &order.picture.image).map_err(Problem::unusable)
+        let (segmenter, bytes) =
+            self.engine.segmenter(&words, &order.picture.image).map_err(Problem::unusable)?;
+        Ok(match &order.marks {
+            Some(marks) => (segmenter.scribbles(marks.names()), bytes),
+            None => (segmenter, bytes),
+        })
     }
 
     /// The cut that an order asks for, from the store or made now.
@@ -326,7 +343,7 @@ impl App {
             return Ok(cut);
         }
         let (segmenter, _) = self.segmenter(order, leaves)?;
-        let start = format!("{}-{}-{}", order.graph_name(), order.settings.balance, order.settings.method);
+        let start = order.start_name();
         let before = self.starts.take(&start);
         let warm = if order.may_be_warm { before.unwrap_or_default() } else { Warm::default() };
         let done = watched(job, |control| segmenter.segment_prepared(&prepared, &warm, control))?;
@@ -342,13 +359,15 @@ impl App {
         let is_warm = n_warm > 0;
         let id = if is_warm { format!("{name}-warm-{}", job.id) } else { name };
         let (picture, settings) = (Arc::clone(&order.picture), order.settings.clone());
-        let graph = order.graph_name();
+        let (graph, marks) = (order.graph_name(), order.marks.clone());
         let report = done.report;
-        let least = if order.is_tiny() { order.k } else { 1 };
+        let n_pens = marks.as_ref().map_or(1, |marks| marks.n_pens);
+        let least = if order.is_tiny() { order.k } else { n_pens };
         let cut = Arc::new(Cut {
             id: id.clone(),
             picture,
             settings,
+            marks,
             graph,
             segmenter,
             report,
@@ -409,6 +428,9 @@ impl App {
                 ));
             }
             (Found::Tree(_), None) if k < cut.least => {
+                if let Some(marks) = &cut.marks {
+                    marks.check(k)?;
+                }
                 let least = cut.least;
                 return Err(Problem::unusable(format!("k is {k}, but this cut has {least} parts or more")));
             }
