@@ -4,7 +4,10 @@ import { settings, state, unpinned } from "./state.js";
 import { Gone, Refused, ask, askJson, run, waitForServer } from "./server.js";
 
 /** Parts that a tree is grown to in the background, so that moving k needs no solver. */
-const grown = 24;
+const grown = 25;
+
+/** Bytes of labels that the page keeps, so that moving k asks nobody. */
+const room = 64 << 20;
 
 /** What is known: the image, the cut that is shown, its tree. */
 export const model = {
@@ -87,7 +90,9 @@ async function settle(isMine) {
   if (!isMine()) return;
   if (state.view === "embedding") await fetchEmbedding(isMine);
   if (isMine() && isTree() && model.leaves < grown && !state.edits) await grow(isMine);
-  if (isMine()) listeners.onProgress("end");
+  if (!isMine()) return;
+  listeners.onProgress("end");
+  if (isTree() && !model.isWarm) await fetchAll(isMine);
 }
 
 /** Whether the cut that is there has what the state asks for. */
@@ -125,15 +130,43 @@ async function fetchLabels(cut, k, edits) {
   return new Uint16Array(await reply.arrayBuffer());
 }
 
-const count = (labels) => labels.reduce((most, label) => (label !== 65535 && label >= most ? label + 1 : most), 0);
+function count(labels) {
+  let most = 0;
+  for (let p = 0; p < labels.length; p += 1) if (labels[p] >= most && labels[p] !== 65535) most = labels[p] + 1;
+  return most;
+}
+
+/** Labels of the cut that is shown, by k. */
+const kept = { cut: "", byK: new Map() };
+
+function keep(cut, k, labels) {
+  if (kept.cut !== cut) Object.assign(kept, { cut, byK: new Map() });
+  if ((kept.byK.size + 1) * labels.byteLength <= room) kept.byK.set(k, labels);
+}
+
+const keptLabels = (cut, k, edits) => (kept.cut === cut && !edits ? kept.byK.get(k) : undefined);
+
+/** Fetches the parts of every k of a grown tree while nobody waits, those near the shown k first. */
+async function fetchAll(isMine) {
+  const { cut, least, leaves, shownK } = model;
+  const all = Array.from({ length: Math.max(0, leaves - least + 1) }, (_, at) => at + least);
+  all.sort((a, b) => Math.abs(a - shownK) - Math.abs(b - shownK));
+  for (const k of all) {
+    if (!isMine() || model.cut !== cut || (kept.byK.size + 1) * 2 * model.image.width * model.image.height > room) return;
+    if (!keptLabels(cut, k, "")) keep(cut, k, await fetchLabels(cut, k, ""));
+  }
+}
 
 /** Fetches and shows the parts; false when the server does not have them any more. */
 async function fetchView(isMine) {
   const { k, edits } = state;
   const { cut } = model;
-  let labels;
+  let labels = keptLabels(cut, k, edits);
   try {
-    labels = await fetchLabels(cut, k, edits);
+    if (!labels) {
+      labels = await fetchLabels(cut, k, edits);
+      if (!edits) keep(cut, k, labels);
+    }
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return false;
     throw error;

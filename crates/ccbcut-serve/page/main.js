@@ -17,7 +17,7 @@ function say(text, isBad = false) {
 
 /** Puts the state into the controls. */
 function showControls() {
-  byId("k").max = Math.max(24, state.k);
+  byId("k").max = Math.max(25, state.k);
   for (const name of ["tau", "k", "affinity", "sigma", "balance", "method", "compare"]) byId(name).value = state[name];
   byId("tau-out").textContent = state.tau.toFixed(2);
   byId("k-out").textContent = state.k;

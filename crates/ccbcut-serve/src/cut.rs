@@ -379,7 +379,8 @@ impl App {
         Ok(cut)
     }
 
-    /// Makes the parts of every k of a tree that was grown, those near the shown k first, so that moving k is a look-up.
+    /// Makes the parts of every k of a tree that was grown and weighs them, those near the shown k first, so that moving k is a
+    /// look-up.
     ///
     /// # Errors
     /// A job that was stopped.
@@ -394,7 +395,10 @@ impl App {
             if job.is_stopped() {
                 return Err(Problem::internal("stopped"));
             }
-            self.view(cut, k, &[], Some(job))?;
+            let view = self.view(cut, k, &[], Some(job))?;
+            if let Some(prepared) = self.graphs.get(&cut.graph) {
+                view.costs(cut, &prepared)?;
+            }
         }
         Ok(())
     }
