@@ -174,8 +174,14 @@ async function fetchView(isMine) {
   if (!isMine()) return false;
   Object.assign(model, { labels, n: count(labels), shownK: k, shownEdits: edits });
   listeners.onLabels();
-  const details = await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}`);
-  if (!model.tree) model.tree = await askJson(`/api/cuts/${cut}/tree`);
+  let details;
+  try {
+    details = await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}`);
+    if (!model.tree) model.tree = await askJson(`/api/cuts/${cut}/tree`);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return false;
+    throw error;
+  }
   if (model.pin) await weighPin();
   if (!isMine()) return false;
   model.details = details;

@@ -199,9 +199,11 @@ impl App {
         let (app, want, taus) = (Arc::clone(self), body.want, body.taus);
         let work = move |job: &Job| match want {
             Want::Cut => {
-                let cut = app.cut(&order, job)?;
-                app.view(&cut, order.k, &edits, Some(job))?;
-                app.unroll(&cut, &order, job)?;
+                let prepared = app.prepared(&order, job)?;
+                let work = (job, &*prepared);
+                let cut = app.cut(&order, &prepared, job)?;
+                app.view(&cut, order.k, &edits, Some(work))?.costs(&cut, Some(&prepared))?;
+                app.unroll(&cut, &order, work)?;
                 Ok(json!({
                     "cut": cut.id, "least": cut.least, "leaves": cut.n_leaves(), "is_warm": cut.is_warm,
                 }))

@@ -116,25 +116,35 @@ pub struct Region {
 }
 
 impl View {
-    /// What it costs, and each part's share.
+    /// What it costs, and each part's share; without the graph only what was weighed before.
     ///
     /// # Errors
     /// When the graph is gone.
-    pub fn costs(&self, cut: &Cut, prepared: &Prepared) -> Result<&(Costs, Vec<f64>), Problem> {
-        let made = self.costs.get_or_init(|| {
-            prepared.costs(&self.labels, &cut.balance(), cut.settings.tau).map_err(Problem::from)
-        });
+    pub fn costs(&self, cut: &Cut, prepared: Option<&Prepared>) -> Result<&(Costs, Vec<f64>), Problem> {
+        let made = match (self.costs.get(), prepared) {
+            (Some(made), _) => made,
+            (None, None) => return Err(Problem::not_found("cut")),
+            (None, Some(prepared)) => self.costs.get_or_init(|| {
+                prepared.costs(&self.labels, &cut.balance(), cut.settings.tau).map_err(Problem::from)
+            }),
+        };
         made.as_ref().map_err(Clone::clone)
     }
 
     /// The same at another τ.
     ///
     /// # Errors
-    /// For a τ that is none.
-    pub fn costs_at(&self, tau: f64, cut: &Cut, prepared: &Prepared) -> Result<(Costs, Vec<f64>), Problem> {
+    /// For a τ that is none, and when the graph is gone.
+    pub fn costs_at(
+        &self,
+        tau: f64,
+        cut: &Cut,
+        prepared: Option<&Prepared>,
+    ) -> Result<(Costs, Vec<f64>), Problem> {
         if tau == cut.settings.tau {
             return self.costs(cut, prepared).cloned();
         }
+        let prepared = prepared.ok_or_else(|| Problem::not_found("cut"))?;
         Ok(prepared.costs(&self.labels, &cut.balance(), tau)?)
     }
 
@@ -251,6 +261,9 @@ impl Starts {
     }
 }
 
+/// A job, and the graph that it works on.
+pub type Work<'a> = (&'a Job, &'a Prepared);
+
 /// What a job is asked to make.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -327,13 +340,12 @@ impl App {
         })
     }
 
-    /// The cut that an order asks for, from the store or made now.
+    /// The cut that an order asks for, from the store or made now of its graph.
     ///
     /// # Errors
     /// Those of the library, and a job that was stopped.
-    pub fn cut(&self, order: &Order, job: &Job) -> Result<Arc<Cut>, Problem> {
+    pub fn cut(&self, order: &Order, prepared: &Prepared, job: &Job) -> Result<Arc<Cut>, Problem> {
         let name = order.cut_name();
-        let prepared = self.prepared(order, job)?;
         let leaves = if order.is_tiny() || !order.settings.is_hierarchical() {
             order.k
         } else {
@@ -346,7 +358,7 @@ impl App {
         let start = order.start_name();
         let before = self.starts.take(&start);
         let warm = if order.may_be_warm { before.unwrap_or_default() } else { Warm::default() };
-        let done = watched(job, |control| segmenter.segment_prepared(&prepared, &warm, control))?;
+        let done = watched(job, |control| segmenter.segment_prepared(prepared, &warm, control))?;
         let (next, n_warm) = warm.next();
         self.starts.keep(start, next);
         if !done.report.is_complete {
@@ -384,7 +396,8 @@ impl App {
     ///
     /// # Errors
     /// A job that was stopped.
-    pub fn unroll(&self, cut: &Cut, order: &Order, job: &Job) -> Result<(), Problem> {
+    pub fn unroll(&self, cut: &Cut, order: &Order, work: Work<'_>) -> Result<(), Problem> {
+        let (job, prepared) = work;
         if order.leaves <= order.k || cut.tree().is_none() {
             return Ok(());
         }
@@ -395,10 +408,7 @@ impl App {
             if job.is_stopped() {
                 return Err(Problem::internal("stopped"));
             }
-            let view = self.view(cut, k, &[], Some(job))?;
-            if let Some(prepared) = self.graphs.get(&cut.graph) {
-                view.costs(cut, &prepared)?;
-            }
+            self.view(cut, k, &[], Some(work))?.costs(cut, Some(prepared))?;
         }
         Ok(())
     }
@@ -407,12 +417,21 @@ impl App {
     ///
     /// # Errors
     /// When the cut has no such parts, or its graph is gone.
-    pub fn view(&self, cut: &Cut, k: usize, edits: &[Edit], job: Option<&Job>) -> Result<Arc<View>, Problem> {
+    pub fn view(
+        &self,
+        cut: &Cut,
+        k: usize,
+        edits: &[Edit],
+        work: Option<Work<'_>>,
+    ) -> Result<Arc<View>, Problem> {
         let name = format!("{}/{}/{k}/{edits:?}", cut.id, cut.n_leaves());
         if let Some(view) = self.views.get(&name) {
             return Ok(view);
         }
         let gone = || Problem::not_found("cut");
+        // A job holds on to its graph: the store may give it away to others at any moment.
+        let stored = if work.is_none() { self.graphs.get(&cut.graph) } else { None };
+        let prepared = work.map(|(_, prepared)| prepared).or(stored.as_deref());
         let made = match (&cut.found, edits.split_last()) {
             (Found::Flat(map), None) if k == map.n_segments() => View::flat(map.clone()),
             (Found::Flat(map), None) => {
@@ -420,7 +439,7 @@ impl App {
                 return Err(Problem::unusable(format!("k is {k}, but this multiway cut has {n} parts")));
             }
             (Found::Flat(_), Some((Edit::Merge(labels), before))) => {
-                let view = self.view(cut, k, before, job)?;
+                let view = self.view(cut, k, before, work)?;
                 let first = labels[0] as u32;
                 let join = |&l: &u32| if labels.contains(&(l as usize)) { first } else { l };
                 let raw: Vec<u32> = view.labels.as_slice().iter().map(join).collect();
@@ -439,18 +458,17 @@ impl App {
                 return Err(Problem::unusable(format!("k is {k}, but this cut has {least} parts or more")));
             }
             (Found::Tree(tree), None) => {
-                let prepared = self.graphs.get(&cut.graph).ok_or_else(gone)?;
-                View::painted(cut, &prepared, &regions_of(&tree.0, k)?)?
+                View::painted(cut, prepared.ok_or_else(gone)?, &regions_of(&tree.0, k)?)?
             }
             (Found::Tree(tree), Some((edit, before))) => {
-                let prepared = self.graphs.get(&cut.graph).ok_or_else(gone)?;
-                let view = self.view(cut, k, before, job)?;
+                let prepared = prepared.ok_or_else(gone)?;
+                let view = self.view(cut, k, before, work)?;
                 let solve = |members: &[u32]| {
-                    let job = job.ok_or_else(gone)?;
-                    watched(job, |control| cut.segmenter.split_part(&prepared, members, control))
+                    let (job, _) = work.ok_or_else(gone)?;
+                    watched(job, |control| cut.segmenter.split_part(prepared, members, control))
                 };
                 let regions = edited(&tree.0, view.regions.clone(), edit, solve)?;
-                View::painted(cut, &prepared, &regions)?
+                View::painted(cut, prepared, &regions)?
             }
         };
         let made = Arc::new(made);

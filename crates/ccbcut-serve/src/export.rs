@@ -58,8 +58,7 @@ impl App {
 
     /// The report of the command, with the parts that are shown.
     fn report(&self, cut: &Cut, view: &View, is_edited: bool) -> Result<Vec<u8>, Problem> {
-        let prepared = self.graphs.get(&cut.graph).ok_or_else(|| Problem::not_found("cut"))?;
-        let (costs, terms) = view.costs(cut, &prepared)?;
+        let (costs, terms) = view.costs(cut, self.graphs.get(&cut.graph).as_deref())?;
         let mut report = cut.report.clone();
         (report.n_segments, report.sizes) = (view.labels.n_segments(), view.labels.sizes());
         (report.costs, report.part_costs) = (*costs, terms.clone());
@@ -89,8 +88,8 @@ impl App {
         edits: &[Edit],
         tau: Option<f64>,
     ) -> Result<Value, Problem> {
-        let prepared = self.graphs.get(&cut.graph).ok_or_else(|| Problem::not_found("cut"))?;
-        let (costs, terms) = view.costs_at(tau.unwrap_or(cut.settings.tau), cut, &prepared)?;
+        let prepared = self.graphs.get(&cut.graph);
+        let (costs, terms) = view.costs_at(tau.unwrap_or(cut.settings.tau), cut, prepared.as_deref())?;
         let name = &cut.picture.name;
         let words = words(cut, k);
         let nodes: Vec<Option<usize>> = view.regions.iter().map(|region| region.node).collect();
