@@ -4,11 +4,14 @@ import { settings, state, unpinned } from "./state.js";
 import { Gone, Refused, ask, askJson, run, waitForServer } from "./server.js";
 
 /** Parts that a tree is grown to in the background, so that moving k needs no solver. */
-const grown = 24;
+const grown = 25;
+
+/** Bytes of labels that the page keeps, so that moving k asks nobody. */
+const room = 64 << 20;
 
 /** What is known: the image, the cut that is shown, its tree. */
 export const model = {
-  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "",
+  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "", strokes: "",
   details: null, tree: null, embedding: null, pin: null,
 };
 
@@ -87,7 +90,9 @@ async function settle(isMine) {
   if (!isMine()) return;
   if (state.view === "embedding") await fetchEmbedding(isMine);
   if (isMine() && isTree() && model.leaves < grown && !state.edits) await grow(isMine);
-  if (isMine()) listeners.onProgress("end");
+  if (!isMine()) return;
+  listeners.onProgress("end");
+  if (isTree() && !model.isWarm) await fetchAll(isMine);
 }
 
 /** Whether the cut that is there has what the state asks for. */
@@ -100,9 +105,10 @@ const order = (more) => ({ image: model.image.id, k: state.k, settings: settings
 async function solve(isMine, more) {
   listeners.onProgress("begin");
   const key = keyOf(state);
+  const { strokes } = state;
   const done = await run(order(more), (kind, data) => isMine() && listeners.onProgress(kind, data));
   if (!done || !isMine()) return false;
-  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, tree: null, embedding: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, strokes, tree: null, embedding: null });
   const shown = await fetchView(isMine);
   if (shown) listeners.onProgress("end");
   return shown;
@@ -124,15 +130,43 @@ async function fetchLabels(cut, k, edits) {
   return new Uint16Array(await reply.arrayBuffer());
 }
 
-const count = (labels) => labels.reduce((most, label) => (label !== 65535 && label >= most ? label + 1 : most), 0);
+function count(labels) {
+  let most = 0;
+  for (let p = 0; p < labels.length; p += 1) if (labels[p] >= most && labels[p] !== 65535) most = labels[p] + 1;
+  return most;
+}
+
+/** Labels of the cut that is shown, by k. */
+const kept = { cut: "", byK: new Map() };
+
+function keep(cut, k, labels) {
+  if (kept.cut !== cut) Object.assign(kept, { cut, byK: new Map() });
+  if ((kept.byK.size + 1) * labels.byteLength <= room) kept.byK.set(k, labels);
+}
+
+const keptLabels = (cut, k, edits) => (kept.cut === cut && !edits ? kept.byK.get(k) : undefined);
+
+/** Fetches the parts of every k of a grown tree while nobody waits, those near the shown k first. */
+async function fetchAll(isMine) {
+  const { cut, least, leaves, shownK } = model;
+  const all = Array.from({ length: Math.max(0, leaves - least + 1) }, (_, at) => at + least);
+  all.sort((a, b) => Math.abs(a - shownK) - Math.abs(b - shownK));
+  for (const k of all) {
+    if (!isMine() || model.cut !== cut || (kept.byK.size + 1) * 2 * model.image.width * model.image.height > room) return;
+    if (!keptLabels(cut, k, "")) keep(cut, k, await fetchLabels(cut, k, ""));
+  }
+}
 
 /** Fetches and shows the parts; false when the server does not have them any more. */
 async function fetchView(isMine) {
   const { k, edits } = state;
   const { cut } = model;
-  let labels;
+  let labels = keptLabels(cut, k, edits);
   try {
-    labels = await fetchLabels(cut, k, edits);
+    if (!labels) {
+      labels = await fetchLabels(cut, k, edits);
+      if (!edits) keep(cut, k, labels);
+    }
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return false;
     throw error;
@@ -140,8 +174,14 @@ async function fetchView(isMine) {
   if (!isMine()) return false;
   Object.assign(model, { labels, n: count(labels), shownK: k, shownEdits: edits });
   listeners.onLabels();
-  const details = await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}`);
-  if (!model.tree) model.tree = await askJson(`/api/cuts/${cut}/tree`);
+  let details;
+  try {
+    details = await askJson(`/api/cuts/${cut}/view?${parts(k, edits)}`);
+    if (!model.tree) model.tree = await askJson(`/api/cuts/${cut}/tree`);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return false;
+    throw error;
+  }
   if (model.pin) await weighPin();
   if (!isMine()) return false;
   model.details = details;

@@ -3,6 +3,7 @@
 import { byId, make, pinned, readAddress, state, writeAddress } from "./state.js";
 import { Gone, Refused, askJson, cancelJob, waitForServer } from "./server.js";
 import { listen, model, pinFromAddress, pinShown, sweep, takeFile, takeImage, update } from "./cutter.js";
+import { listenStrokes, showStrokes, takePen, undoStroke } from "./strokes.js";
 import { chain, choose, draw, labelsUnder, listenStage, neighbor, selected } from "./stage.js";
 import { showDetails, showFiles, showProgress } from "./panels.js";
 import { drawTree } from "./tree.js";
@@ -16,12 +17,13 @@ function say(text, isBad = false) {
 
 /** Puts the state into the controls. */
 function showControls() {
-  byId("k").max = Math.max(24, state.k);
+  byId("k").max = Math.max(25, state.k);
   for (const name of ["tau", "k", "affinity", "sigma", "balance", "method", "compare"]) byId(name).value = state[name];
   byId("tau-out").textContent = state.tau.toFixed(2);
   byId("k-out").textContent = state.k;
   document.querySelector(`#views input[value="${state.view}"]`).checked = true;
-  byId("undo").disabled = !state.edits;
+  byId("undo").disabled = !state.edits && !state.strokes;
+  showStrokes();
   byId("compare").disabled = !model.pin;
 }
 
@@ -57,10 +59,18 @@ function act(what, label) {
   return edit(`m${together.join("-")}`);
 }
 
+/** Takes the last edit back, or, where there is none, the last stroke. */
 function undo() {
-  if (!state.edits) return;
-  state.edits = state.edits.split(".").slice(0, -1).join(".");
+  if (state.edits) state.edits = state.edits.split(".").slice(0, -1).join(".");
+  else if (state.strokes) undoStroke();
+  else return;
   changed({ keepsEdits: true });
+}
+
+function clearStrokes() {
+  if (!state.strokes) return;
+  state.strokes = "";
+  changed();
 }
 
 function pin() {
@@ -113,6 +123,8 @@ function listenControls() {
   byId("do-split").addEventListener("click", () => act("split", selected()));
   byId("do-merge").addEventListener("click", () => act("merge", selected()));
   byId("undo").addEventListener("click", undo);
+  byId("clear-strokes").addEventListener("click", clearStrokes);
+  byId("clicks").addEventListener("change", showStrokes);
   byId("pin").addEventListener("click", pin);
   byId("stop").addEventListener("click", () => {
     cancelJob();
@@ -144,6 +156,7 @@ async function guarded(work) {
 function listenFiles() {
   const take = (file) => file && guarded(async () => {
     await takeFile(file);
+    state.strokes = "";
     changed();
   });
   byId("file").addEventListener("change", (event) => {
@@ -164,15 +177,19 @@ function listenFiles() {
   addEventListener("paste", (event) => take(event.clipboardData.files[0]));
   byId("given").addEventListener("change", (event) => guarded(async () => {
     await takeImage(event.target.value);
+    state.strokes = "";
     changed();
   }));
 }
 
 function listenKeys() {
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    const keys = { s: () => act("split", selected()), m: () => act("merge", selected()), u: undo, p: pin };
-    if (state.tab === "image") keys[event.key.toLowerCase()]?.();
+    if (event.ctrlKey || event.metaKey || event.altKey || state.tab !== "image") return;
+    const { tagName, type } = event.target;
+    if (/^[1-5]$/.test(event.key) && tagName !== "SELECT" && type !== "number") return takePen(event.key);
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(tagName) && type !== "radio") return;
+    const keys = { s: () => act("split", selected()), m: () => act("merge", selected()), u: undo, p: pin, c: clearStrokes };
+    keys[event.key.toLowerCase()]?.();
   });
   byId("tabs").addEventListener("keydown", (event) => {
     if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
@@ -240,6 +257,7 @@ async function start() {
   listenKeys();
   listenToy();
   listenStage(act);
+  listenStrokes(() => changed());
   listen({
     onImage,
     onLabels: () => {
@@ -274,7 +292,7 @@ async function start() {
     } catch (error) {
       if (!(error instanceof Refused) || !state.image) throw error;
       say("The image of this address is not here any more; this is the first of the server.", true);
-      state.edits = "";
+      state.edits = state.strokes = "";
       await takeImage(given[0].id);
     }
   });

@@ -13,7 +13,7 @@ const families = [
 const files = [
   ["labels.png", "labels PNG"], ["labels.npy", "labels NPY"], ["overlay.png", "overlay PNG"], ["mean-color.png", "mean colour PNG"],
   ["boundaries.png", "boundaries PNG"], ["report.json", "report JSON"], ["tree.json", "tree JSON"], ["coco.json", "COCO RLE"],
-  ["regions.geojson", "GeoJSON"],
+  ["regions.geojson", "GeoJSON"], ["scribbles.png", "strokes PNG"],
 ];
 
 const short = (value) => (value === null || value === undefined ? "–" : Number(value).toPrecision(5));
@@ -26,6 +26,7 @@ export function showDetails(onAct) {
   showFiles();
   byId("command").textContent = details.command ?? "Parts that were split or merged by hand come as files, not from one command.";
   byId("python").textContent = details.python ?? "labels = numpy.load(\"labels.npy\")  # the exported file";
+  byId("command-note").hidden = !details.command?.includes("--scribbles");
   byId("copy-command").disabled = byId("copy-python").disabled = !details.command;
 }
 
@@ -61,7 +62,7 @@ function showParts(details, onAct) {
 /** Links to the files of what is shown; a preview has none. */
 export function showFiles() {
   const query = `k=${model.shownK}&edits=${encodeURIComponent(model.shownEdits)}`;
-  const links = files.map(([file, name]) => {
+  const links = files.filter(([file]) => file !== "scribbles.png" || model.strokes).map(([file, name]) => {
     const isThere = model.cut && !model.isWarm && (file !== "tree.json" || state.method === "hierarchical");
     return make("a", {
       id: `export-${file}`, download: true, href: isThere ? `/api/cuts/${model.cut}/export/${file}?${query}` : false,

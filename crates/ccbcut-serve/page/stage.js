@@ -3,9 +3,11 @@
 import { byId, state } from "./state.js";
 import { css, dimmed, isNone, labelColor, painted } from "./paint.js";
 import { model } from "./cutter.js";
+import { clickMode, drawInk, dropLine, endLine, extendLine, hasLine, isDrawing, startLine } from "./strokes.js";
 
 const canvas = byId("canvas");
 const shade = byId("shade");
+const ink = byId("ink");
 let cross = null;
 let stroke = null;
 let chosen = null;
@@ -22,7 +24,7 @@ export function listenStage(act) {
 export function draw() {
   if (!model.image) return;
   const { width, height } = model.image;
-  for (const each of [canvas, shade]) {
+  for (const each of [canvas, ink, shade]) {
     if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
   }
   const context = canvas.getContext("2d");
@@ -48,6 +50,7 @@ export function draw() {
   byId("caption").textContent = model.labels
     ? `${left}τ = ${state.tau}, ${model.n} parts${model.isWarm ? " (preview)" : ""}` : "";
   if (chosen !== null && chosen >= model.n) choose(null);
+  drawInk();
 }
 
 function drawCut(context, labels, n, embedding) {
@@ -178,12 +181,16 @@ function act(label) {
   else onAct(what, label);
 }
 
-const clickMode = () => document.querySelector("#clicks input:checked").value;
-
 // A stroke across parts, drawn while a click merges, says that all of them belong together.
 canvas.addEventListener("pointerdown", (event) => {
-  if (clickMode() !== "merge" || event.button !== 0) return;
+  if (event.button !== 0 || !model.image) return;
   const at = place(event);
+  if (isDrawing()) {
+    unlight();
+    startLine(at);
+    canvas.setPointerCapture(event.pointerId);
+  }
+  if (clickMode() !== "merge") return;
   stroke = { labels: new Set([labelAt(at)]), points: [at] };
   canvas.setPointerCapture(event.pointerId);
 });
@@ -201,14 +208,19 @@ function drawStroke() {
 }
 
 canvas.addEventListener("pointerup", () => {
+  if (hasLine()) return endLine();
   const labels = [...(stroke?.labels ?? [])].filter((label) => label !== null);
   stroke = null;
   if (labels.length > 1) onAct("join", labels);
   else if (labels.length === 1) onAct("merge", labels[0]);
 });
-canvas.addEventListener("pointercancel", () => { stroke = null; });
+canvas.addEventListener("pointercancel", () => {
+  stroke = null;
+  if (hasLine()) dropLine();
+});
 canvas.addEventListener("pointermove", (event) => {
   const label = labelAt(place(event));
+  if (hasLine()) return extendLine(place(event));
   if (stroke) {
     stroke.labels.add(label);
     stroke.points.push(place(event));
@@ -216,16 +228,19 @@ canvas.addEventListener("pointermove", (event) => {
     return;
   }
   tellRegion(label ?? chosen);
-  if (label === null) return;
+  if (label === null || isDrawing()) return;
   light((each) => each === label);
 });
 canvas.addEventListener("pointerleave", () => choose(chosen));
 canvas.addEventListener("click", (event) => {
   cross = null;
-  // A stroke, however short, has merged already.
-  if (clickMode() !== "merge") act(labelAt(place(event)));
+  // A stroke, however short, has merged or drawn already.
+  if (!["merge", "draw"].includes(clickMode())) act(labelAt(place(event)));
 });
-byId("clicks").addEventListener("change", () => canvas.classList.toggle("draws", clickMode() === "merge"));
+byId("clicks").addEventListener("change", () => {
+  canvas.classList.toggle("draws", clickMode() === "merge" || isDrawing());
+  if (hasLine()) dropLine();
+});
 canvas.addEventListener("keydown", (event) => {
   const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   if (moves[event.key] && model.image) {
@@ -236,10 +251,15 @@ canvas.addEventListener("keydown", (event) => {
     cross.y = Math.min(canvas.height - 0.5, Math.max(0.5, cross.y + step * dy));
     const label = labelAt(cross);
     tellRegion(label);
-    light((each) => each === label);
+    light((each) => isDrawing() || each === label);
+    if (hasLine()) extendLine(cross);
   } else if ((event.key === "Enter" || event.key === " ") && cross) {
-    act(labelAt(cross));
+    // The pen goes down, and with the next Enter up again.
+    if (hasLine()) endLine();
+    else if (isDrawing()) startLine(cross);
+    else act(labelAt(cross));
   } else if (event.key === "Escape") {
+    if (hasLine()) dropLine();
     cross = null;
     choose(null);
   } else return;

@@ -2,7 +2,7 @@
 
 const defaults = {
   tab: "image", image: "", tau: 1.25, k: 8, affinity: "lab", sigma: 3, balance: "normalized", method: "hierarchical",
-  view: "overlay", edits: "", compare: "none", pin: "", family: "ccn", alpha: 0.5, knob: 1,
+  view: "overlay", edits: "", strokes: "", compare: "none", pin: "", family: "ccn", alpha: 0.5, knob: 1,
 };
 
 const choices = {
@@ -10,6 +10,8 @@ const choices = {
   view: ["overlay", "mean", "labels", "embedding", "image"], compare: ["none", "side", "swipe"],
   affinity: ["lab", "mpb", "lab+mpb", "pmi"], family: ["ccn", "ccr", "bhn", "bhr"],
 };
+
+const patterns = { strokes: /^([1-5](\.\d+-\d+)+(_(?=.)|$))*$/ };
 
 const ranges = { tau: [0.05, 2], k: [1, 200], sigma: [0.1, 1000], alpha: [0.01, 1], knob: [0, 6] };
 
@@ -24,7 +26,7 @@ export function readAddress() {
       const [low, high] = ranges[name];
       const value = Number(text);
       if (Number.isFinite(value)) state[name] = Math.min(high, Math.max(low, name === "k" ? Math.round(value) : value));
-    } else if (!choices[name] || choices[name].includes(text)) {
+    } else if (choices[name] ? choices[name].includes(text) : (patterns[name] ?? /^/).test(text)) {
       state[name] = text;
     }
   }
@@ -42,22 +44,22 @@ export function writeAddress() {
 
 /** The settings of a cut, as the server takes them. */
 export function settings(from = state) {
-  const { tau, affinity, sigma, balance, method } = from;
-  return { tau, affinity, sigma, balance, method };
+  const { tau, affinity, sigma, balance, method, strokes } = from;
+  return { tau, affinity, sigma, balance, method, strokes };
 }
 
 /** A cut in one word, to be pinned in the address. */
 export function pinned(from = state) {
-  return [from.tau, from.k, from.affinity, from.sigma, from.balance, from.method, from.edits].join("~");
+  return [from.tau, from.k, from.affinity, from.sigma, from.balance, from.method, from.edits, from.strokes].join("~");
 }
 
 /** The cut of such a word, or nothing. */
 export function unpinned(word) {
-  const [tau, k, affinity, sigma, balance, method, edits = ""] = word.split("~");
+  const [tau, k, affinity, sigma, balance, method, edits = "", strokes = ""] = word.split("~");
   const is = (name, value) => choices[name].includes(value);
   if (!is("affinity", affinity) || !is("balance", balance) || !is("method", method)) return null;
-  if (!(Number(tau) > 0 && Number(k) >= 1 && Number(sigma) > 0)) return null;
-  return { tau: Number(tau), k: Math.round(Number(k)), affinity, sigma: Number(sigma), balance, method, edits };
+  if (!(Number(tau) > 0 && Number(k) >= 1 && Number(sigma) > 0) || !patterns.strokes.test(strokes)) return null;
+  return { tau: Number(tau), k: Math.round(Number(k)), affinity, sigma: Number(sigma), balance, method, edits, strokes };
 }
 
 export const byId = (id) => document.getElementById(id);

@@ -74,10 +74,11 @@ function drawMap() {
     context.arc(x, y, radius, 0, 2 * Math.PI);
     context.fill();
   }
-  context.fillStyle = "#ffffff";
-  context.font = "14px system-ui, sans-serif";
-  context.fillText(isHein() ? "p →" : "τ →", canvas.width - 34, canvas.height - 8);
-  context.fillText("α ↑", 6, 18);
+  Object.assign(context, { fillStyle: "#ffffff", strokeStyle: "#000000", lineWidth: 3, lineJoin: "round", font: "14px system-ui, sans-serif" });
+  for (const [text, x, y] of [[isHein() ? "p →" : "τ →", canvas.width - 34, canvas.height - 8], ["α ↑", 6, 18]]) {
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  }
 }
 
 export function listenToy() {

@@ -23,6 +23,7 @@ use crate::{
     problem::Problem,
     routes::Action,
     settings::{Edit, MAX_PARTS, Settings, edits},
+    strokes::{self, Marks},
     toy::{self, Family},
 };
 
@@ -182,19 +183,27 @@ impl App {
             return Err(Problem::unusable(format!("k is {k}, but it must be from 1 to {MAX_PARTS}")));
         }
         let edits = edits(&body.edits)?;
-        let order = Order {
-            picture: self.images.get(&body.image)?,
-            settings: body.settings.checked()?,
-            k: body.k,
-            leaves: body.leaves,
-            may_be_warm: body.warm,
-        };
+        let picture = self.images.get(&body.image)?;
+        let settings = body.settings.checked()?;
+        let marks = Marks::draw(&strokes::read(&settings.strokes)?, &picture)?.map(Arc::new);
+        if let Some(marks) = &marks {
+            if body.want == Want::Sweep {
+                return Err(Problem::unusable(
+                    "a sweep through tau does not keep to strokes: clear them first",
+                ));
+            }
+            marks.check(body.k)?;
+        }
+        let order =
+            Order { picture, settings, marks, k: body.k, leaves: body.leaves, may_be_warm: body.warm };
         let (app, want, taus) = (Arc::clone(self), body.want, body.taus);
         let work = move |job: &Job| match want {
             Want::Cut => {
-                let cut = app.cut(&order, job)?;
-                app.view(&cut, order.k, &edits, Some(job))?;
-                app.unroll(&cut, &order, job)?;
+                let prepared = app.prepared(&order, job)?;
+                let work = (job, &*prepared);
+                let cut = app.cut(&order, &prepared, job)?;
+                app.view(&cut, order.k, &edits, Some(work))?.costs(&cut, Some(&prepared))?;
+                app.unroll(&cut, &order, work)?;
                 Ok(json!({
                     "cut": cut.id, "least": cut.least, "leaves": cut.n_leaves(), "is_warm": cut.is_warm,
                 }))

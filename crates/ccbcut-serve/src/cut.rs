@@ -20,6 +20,7 @@ use crate::{
     jobs::Job,
     problem::Problem,
     settings::{Edit, Settings},
+    strokes::Marks,
 };
 
 /// A cut that was made.
@@ -31,6 +32,8 @@ pub struct Cut {
     pub picture: Arc<Picture>,
     /// How.
     pub settings: Settings,
+    /// The strokes that it keeps to.
+    pub marks: Option<Arc<Marks>>,
     /// The name of the prepared graph.
     pub graph: String,
     /// What the command would cut with.
@@ -39,7 +42,7 @@ pub struct Cut {
     pub report: Report,
     /// The tree over the vertices that were cut, or the labels of a multiway cut.
     pub found: Found,
-    /// The fewest parts that may be shown: tiny images are decimated less for many parts than for few.
+    /// The fewest parts that may be shown: pens need one each, and tiny images are decimated less for many parts than for few.
     pub least: usize,
     /// Whether it began from another cut, and so may differ from what the command finds.
     pub is_warm: bool,
@@ -78,7 +81,8 @@ impl Cut {
 
     fn n_bytes(&self) -> usize {
         let coarse = self.tree().map_or(0, Tree::n_vertices);
-        self.picture.n_bytes() + self.picture.image.n_pixels() * 8 + coarse * 16 + 4096
+        let marks = self.marks.as_ref().map_or(0, |marks| 5 * marks.n_bytes());
+        self.picture.n_bytes() + self.picture.image.n_pixels() * 8 + coarse * 16 + marks + 4096
     }
 
     /// The tree for the page.
@@ -112,25 +116,35 @@ pub struct Region {
 }
 
 impl View {
-    /// What it costs, and each part's share.
+    /// What it costs, and each part's share; without the graph only what was weighed before.
     ///
     /// # Errors
     /// When the graph is gone.
-    pub fn costs(&self, cut: &Cut, prepared: &Prepared) -> Result<&(Costs, Vec<f64>), Problem> {
-        let made = self.costs.get_or_init(|| {
-            prepared.costs(&self.labels, &cut.balance(), cut.settings.tau).map_err(Problem::from)
-        });
+    pub fn costs(&self, cut: &Cut, prepared: Option<&Prepared>) -> Result<&(Costs, Vec<f64>), Problem> {
+        let made = match (self.costs.get(), prepared) {
+            (Some(made), _) => made,
+            (None, None) => return Err(Problem::not_found("cut")),
+            (None, Some(prepared)) => self.costs.get_or_init(|| {
+                prepared.costs(&self.labels, &cut.balance(), cut.settings.tau).map_err(Problem::from)
+            }),
+        };
         made.as_ref().map_err(Clone::clone)
     }
 
     /// The same at another τ.
     ///
     /// # Errors
-    /// For a τ that is none.
-    pub fn costs_at(&self, tau: f64, cut: &Cut, prepared: &Prepared) -> Result<(Costs, Vec<f64>), Problem> {
+    /// For a τ that is none, and when the graph is gone.
+    pub fn costs_at(
+        &self,
+        tau: f64,
+        cut: &Cut,
+        prepared: Option<&Prepared>,
+    ) -> Result<(Costs, Vec<f64>), Problem> {
         if tau == cut.settings.tau {
             return self.costs(cut, prepared).cloned();
         }
+        let prepared = prepared.ok_or_else(|| Problem::not_found("cut"))?;
         Ok(prepared.costs(&self.labels, &cut.balance(), tau)?)
     }
 
@@ -247,6 +261,9 @@ impl Starts {
     }
 }
 
+/// A job, and the graph that it works on.
+pub type Work<'a> = (&'a Job, &'a Prepared);
+
 /// What a job is asked to make.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -254,6 +271,8 @@ pub struct Order {
     pub picture: Arc<Picture>,
     /// How it is cut.
     pub settings: Settings,
+    /// The strokes of the settings, drawn.
+    pub marks: Option<Arc<Marks>>,
     /// Parts to show.
     pub k: usize,
     /// Parts that the tree should have at least.
@@ -273,6 +292,12 @@ impl Order {
 
     fn graph_name(&self) -> String {
         self.settings.graph_key(&self.picture.id, self.is_tiny().then_some(self.k))
+    }
+
+    /// What a cut at another τ may begin from: the same graph, balance, method and strokes.
+    fn start_name(&self) -> String {
+        let Settings { balance, method, strokes, .. } = &self.settings;
+        fingerprint(&(self.graph_name(), balance, method, strokes))
     }
 
     /// The name of the cut it asks for.
@@ -307,16 +332,20 @@ impl App {
 
     fn segmenter(&self, order: &Order, n_segments: usize) -> Result<(Segmenter, u64), Problem> {
         let words = order.settings.words(n_segments);
-        self.engine.segmenter(&words, &order.picture.image).map_err(Problem::unusable)
+        let (segmenter, bytes) =
+            self.engine.segmenter(&words, &order.picture.image).map_err(Problem::unusable)?;
+        Ok(match &order.marks {
+            Some(marks) => (segmenter.scribbles(marks.names()), bytes),
+            None => (segmenter, bytes),
+        })
     }
 
-    /// The cut that an order asks for, from the store or made now.
+    /// The cut that an order asks for, from the store or made now of its graph.
     ///
     /// # Errors
     /// Those of the library, and a job that was stopped.
-    pub fn cut(&self, order: &Order, job: &Job) -> Result<Arc<Cut>, Problem> {
+    pub fn cut(&self, order: &Order, prepared: &Prepared, job: &Job) -> Result<Arc<Cut>, Problem> {
         let name = order.cut_name();
-        let prepared = self.prepared(order, job)?;
         let leaves = if order.is_tiny() || !order.settings.is_hierarchical() {
             order.k
         } else {
@@ -326,10 +355,10 @@ impl App {
             return Ok(cut);
         }
         let (segmenter, _) = self.segmenter(order, leaves)?;
-        let start = format!("{}-{}-{}", order.graph_name(), order.settings.balance, order.settings.method);
+        let start = order.start_name();
         let before = self.starts.take(&start);
         let warm = if order.may_be_warm { before.unwrap_or_default() } else { Warm::default() };
-        let done = watched(job, |control| segmenter.segment_prepared(&prepared, &warm, control))?;
+        let done = watched(job, |control| segmenter.segment_prepared(prepared, &warm, control))?;
         let (next, n_warm) = warm.next();
         self.starts.keep(start, next);
         if !done.report.is_complete {
@@ -342,13 +371,15 @@ impl App {
         let is_warm = n_warm > 0;
         let id = if is_warm { format!("{name}-warm-{}", job.id) } else { name };
         let (picture, settings) = (Arc::clone(&order.picture), order.settings.clone());
-        let graph = order.graph_name();
+        let (graph, marks) = (order.graph_name(), order.marks.clone());
         let report = done.report;
-        let least = if order.is_tiny() { order.k } else { 1 };
+        let n_pens = marks.as_ref().map_or(1, |marks| marks.n_pens);
+        let least = if order.is_tiny() { order.k } else { n_pens };
         let cut = Arc::new(Cut {
             id: id.clone(),
             picture,
             settings,
+            marks,
             graph,
             segmenter,
             report,
@@ -360,11 +391,13 @@ impl App {
         Ok(cut)
     }
 
-    /// Makes the parts of every k of a tree that was grown, those near the shown k first, so that moving k is a look-up.
+    /// Makes the parts of every k of a tree that was grown and weighs them, those near the shown k first, so that moving k is a
+    /// look-up.
     ///
     /// # Errors
     /// A job that was stopped.
-    pub fn unroll(&self, cut: &Cut, order: &Order, job: &Job) -> Result<(), Problem> {
+    pub fn unroll(&self, cut: &Cut, order: &Order, work: Work<'_>) -> Result<(), Problem> {
+        let (job, prepared) = work;
         if order.leaves <= order.k || cut.tree().is_none() {
             return Ok(());
         }
@@ -375,7 +408,7 @@ impl App {
             if job.is_stopped() {
                 return Err(Problem::internal("stopped"));
             }
-            self.view(cut, k, &[], Some(job))?;
+            self.view(cut, k, &[], Some(work))?.costs(cut, Some(prepared))?;
         }
         Ok(())
     }
@@ -384,12 +417,21 @@ impl App {
     ///
     /// # Errors
     /// When the cut has no such parts, or its graph is gone.
-    pub fn view(&self, cut: &Cut, k: usize, edits: &[Edit], job: Option<&Job>) -> Result<Arc<View>, Problem> {
+    pub fn view(
+        &self,
+        cut: &Cut,
+        k: usize,
+        edits: &[Edit],
+        work: Option<Work<'_>>,
+    ) -> Result<Arc<View>, Problem> {
         let name = format!("{}/{}/{k}/{edits:?}", cut.id, cut.n_leaves());
         if let Some(view) = self.views.get(&name) {
             return Ok(view);
         }
         let gone = || Problem::not_found("cut");
+        // A job holds on to its graph: the store may give it away to others at any moment.
+        let stored = if work.is_none() { self.graphs.get(&cut.graph) } else { None };
+        let prepared = work.map(|(_, prepared)| prepared).or(stored.as_deref());
         let made = match (&cut.found, edits.split_last()) {
             (Found::Flat(map), None) if k == map.n_segments() => View::flat(map.clone()),
             (Found::Flat(map), None) => {
@@ -397,7 +439,7 @@ impl App {
                 return Err(Problem::unusable(format!("k is {k}, but this multiway cut has {n} parts")));
             }
             (Found::Flat(_), Some((Edit::Merge(labels), before))) => {
-                let view = self.view(cut, k, before, job)?;
+                let view = self.view(cut, k, before, work)?;
                 let first = labels[0] as u32;
                 let join = |&l: &u32| if labels.contains(&(l as usize)) { first } else { l };
                 let raw: Vec<u32> = view.labels.as_slice().iter().map(join).collect();
@@ -409,22 +451,24 @@ impl App {
                 ));
             }
             (Found::Tree(_), None) if k < cut.least => {
+                if let Some(marks) = &cut.marks {
+                    marks.check(k)?;
+                }
                 let least = cut.least;
                 return Err(Problem::unusable(format!("k is {k}, but this cut has {least} parts or more")));
             }
             (Found::Tree(tree), None) => {
-                let prepared = self.graphs.get(&cut.graph).ok_or_else(gone)?;
-                View::painted(cut, &prepared, &regions_of(&tree.0, k)?)?
+                View::painted(cut, prepared.ok_or_else(gone)?, &regions_of(&tree.0, k)?)?
             }
             (Found::Tree(tree), Some((edit, before))) => {
-                let prepared = self.graphs.get(&cut.graph).ok_or_else(gone)?;
-                let view = self.view(cut, k, before, job)?;
+                let prepared = prepared.ok_or_else(gone)?;
+                let view = self.view(cut, k, before, work)?;
                 let solve = |members: &[u32]| {
-                    let job = job.ok_or_else(gone)?;
-                    watched(job, |control| cut.segmenter.split_part(&prepared, members, control))
+                    let (job, _) = work.ok_or_else(gone)?;
+                    watched(job, |control| cut.segmenter.split_part(prepared, members, control))
                 };
                 let regions = edited(&tree.0, view.regions.clone(), edit, solve)?;
-                View::painted(cut, &prepared, &regions)?
+                View::painted(cut, prepared, &regions)?
             }
         };
         let made = Arc::new(made);

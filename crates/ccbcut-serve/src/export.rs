@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A file: its name and its kind.
-pub const FILES: [(&str, &str); 9] = [
+pub const FILES: [(&str, &str); 10] = [
     ("labels.png", "image/png"),
     ("labels.npy", "application/octet-stream"),
     ("overlay.png", "image/png"),
@@ -24,6 +24,7 @@ pub const FILES: [(&str, &str); 9] = [
     ("tree.json", "application/json"),
     ("coco.json", "application/json"),
     ("regions.geojson", "application/geo+json"),
+    ("scribbles.png", "image/png"),
 ];
 
 impl App {
@@ -44,6 +45,10 @@ impl App {
             }
             "regions.geojson" => encode_geojson(Path::new(file), labels, Some(&mean_colors(cut, labels)))
                 .map(String::into_bytes),
+            "scribbles.png" => {
+                let marks = cut.marks.as_ref().ok_or_else(|| Problem::unusable("this cut has no strokes"))?;
+                marks.png(&cut.picture)
+            }
             "tree.json" => return tree(cut),
             "report.json" => return self.report(cut, view, is_edited),
             _ => return Err(Problem::not_found("file")),
@@ -53,12 +58,11 @@ impl App {
 
     /// The report of the command, with the parts that are shown.
     fn report(&self, cut: &Cut, view: &View, is_edited: bool) -> Result<Vec<u8>, Problem> {
-        let prepared = self.graphs.get(&cut.graph).ok_or_else(|| Problem::not_found("cut"))?;
-        let (costs, terms) = view.costs(cut, &prepared)?;
+        let (costs, terms) = view.costs(cut, self.graphs.get(&cut.graph).as_deref())?;
         let mut report = cut.report.clone();
         (report.n_segments, report.sizes) = (view.labels.n_segments(), view.labels.sizes());
         (report.costs, report.part_costs) = (*costs, terms.clone());
-        let words = cut.settings.words(view.labels.n_segments());
+        let words = words(cut, view.labels.n_segments());
         let mut text = self
             .engine
             .report(&words, &cut.picture.name, &cut.picture.image, &report)
@@ -84,10 +88,10 @@ impl App {
         edits: &[Edit],
         tau: Option<f64>,
     ) -> Result<Value, Problem> {
-        let prepared = self.graphs.get(&cut.graph).ok_or_else(|| Problem::not_found("cut"))?;
-        let (costs, terms) = view.costs_at(tau.unwrap_or(cut.settings.tau), cut, &prepared)?;
+        let prepared = self.graphs.get(&cut.graph);
+        let (costs, terms) = view.costs_at(tau.unwrap_or(cut.settings.tau), cut, prepared.as_deref())?;
         let name = &cut.picture.name;
-        let words = cut.settings.words(k);
+        let words = words(cut, k);
         let nodes: Vec<Option<usize>> = view.regions.iter().map(|region| region.node).collect();
         let is_plain = edits.is_empty();
         Ok(json!({
@@ -100,9 +104,21 @@ impl App {
             "n_sweeps": cut.report.runs.iter().map(|run| run.trace.iterations.len()).sum::<usize>(),
             "is_converged": cut.report.is_converged(),
             "command": is_plain.then(|| command(name, &words)),
-            "python": is_plain.then(|| python(name, &words)),
+            "python": is_plain.then(|| match &cut.marks {
+                Some(_) => python_by_command(name, &words),
+                None => python(name, &words),
+            }),
         }))
     }
+}
+
+/// The options that make a cut; the strokes are in the file that goes with it.
+fn words(cut: &Cut, k: usize) -> Vec<String> {
+    let mut words = cut.settings.words(k);
+    if cut.marks.is_some() {
+        words.extend(["--scribbles".to_owned(), format!("{}-scribbles.png", cut.picture.stem())]);
+    }
+    words
 }
 
 /// The command that makes the same label map.
@@ -130,6 +146,16 @@ fn python(name: &str, words: &[String]) -> String {
         "import ccbcut\nfrom PIL import Image\nimage = Image.open({})\nlabels = ccbcut.segment({})",
         text(name),
         arguments.join(", ")
+    )
+}
+
+/// The command from Python, whose own function takes no strokes.
+fn python_by_command(name: &str, words: &[String]) -> String {
+    let all = ["ccbcut", "segment", name].into_iter().chain(words.iter().map(String::as_str));
+    let all: Vec<&str> = all.chain(["-o", "labels.npy"]).collect();
+    let list = Value::from(all).to_string().replace("\",\"", "\", \"");
+    format!(
+        "import subprocess\nimport numpy\nsubprocess.run({list}, check=True)\nlabels = numpy.load(\"labels.npy\")"
     )
 }
 
@@ -178,5 +204,7 @@ mod tests {
         assert!(lines.ends_with("labels = ccbcut.segment(image, 8, tau=1)"), "{lines}");
         let words: Vec<String> = ["-k", "3", "--tau", "2", "--balance", "ratio"].map(str::to_owned).into();
         assert!(python("a.png", &words).ends_with(r#"(image, 3, tau=2, balance="ratio")"#));
+        let lines = python_by_command("a b.png", &words);
+        assert!(lines.contains(r#"run(["ccbcut", "segment", "a b.png", "-k", "3","#), "{lines}");
     }
 }

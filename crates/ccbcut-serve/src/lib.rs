@@ -24,6 +24,7 @@ mod problem;
 mod routes;
 mod server;
 mod settings;
+mod strokes;
 mod sweeps;
 mod toy;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{export::FILES, routes::ROUTES};
+use crate::{export::FILES, routes::ROUTES, strokes};
 
 /// The document, after OpenAPI 3.1.
 pub fn document() -> Value {
@@ -81,6 +81,12 @@ fn schemas() -> Value {
                 "sigma": number(0.0, 1000.0),
                 "smooth": number(0.0, 20.0),
                 "levels": { "type": "integer", "minimum": 0, "maximum": 8 },
+                "strokes": {
+                    "type": "string",
+                    "maxLength": strokes::MAX_LENGTH,
+                    "pattern": format!("^([1-{}](\\.\\d+-\\d+)+(_|$))*$", strokes::N_PENS),
+                    "description": "Strokes as pen.column-row.column-row, underscores between: one pen, one part; two pens, two parts. For hierarchical cuts",
+                },
             },
         },
         "Order": {

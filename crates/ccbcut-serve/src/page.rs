@@ -6,7 +6,7 @@ pub type Asset = (&'static str, &'static str, &'static str);
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// All files of the page.
-pub const ASSETS: [Asset; 13] = [
+pub const ASSETS: [Asset; 14] = [
     ("index.html", "text/html; charset=utf-8", include_str!("../page/index.html")),
     ("style.css", "text/css; charset=utf-8", include_str!("../page/style.css")),
     ("icon.svg", "image/svg+xml", include_str!("../page/icon.svg")),
@@ -16,6 +16,7 @@ pub const ASSETS: [Asset; 13] = [
     ("cutter.js", SCRIPT, include_str!("../page/cutter.js")),
     ("paint.js", SCRIPT, include_str!("../page/paint.js")),
     ("stage.js", SCRIPT, include_str!("../page/stage.js")),
+    ("strokes.js", SCRIPT, include_str!("../page/strokes.js")),
     ("panels.js", SCRIPT, include_str!("../page/panels.js")),
     ("tree.js", SCRIPT, include_str!("../page/tree.js")),
     ("sweep.js", SCRIPT, include_str!("../page/sweep.js")),

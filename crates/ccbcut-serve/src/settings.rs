@@ -3,7 +3,7 @@
 use ccbcut::segment::{SIGMA, SMOOTHING, TAU};
 use serde::Deserialize;
 
-use crate::problem::Problem;
+use crate::{problem::Problem, strokes};
 
 /// The most parts that a cut may have here; the command has no such limit.
 pub const MAX_PARTS: usize = 200;
@@ -26,6 +26,8 @@ pub struct Settings {
     pub smooth: f64,
     /// Decimations; without, as many as the command makes of an image of that size.
     pub levels: Option<usize>,
+    /// Strokes on the image, as [`strokes::read`] has them.
+    pub strokes: String,
 }
 
 impl Default for Settings {
@@ -39,6 +41,7 @@ impl Default for Settings {
             sigma: SIGMA,
             smooth: SMOOTHING,
             levels: None,
+            strokes: String::new(),
         }
     }
 }
@@ -75,6 +78,10 @@ impl Settings {
         if let Some(levels) = self.levels.filter(|&levels| levels > 8) {
             return Err(Problem::unusable(format!("levels is {levels}, but it must be at most 8")));
         }
+        if !strokes::read(&self.strokes)?.is_empty() && !self.is_hierarchical() {
+            let detail = "strokes are kept by a hierarchical cut, not by a multiway one: choose hierarchical, or clear them";
+            return Err(Problem::unusable(detail));
+        }
         Ok(self)
     }
 
@@ -83,7 +90,7 @@ impl Settings {
         self.method == "hierarchical"
     }
 
-    /// Options of `ccbcut segment` that do the same; what is the default is left out.
+    /// Options of `ccbcut segment` that do the same, but for the strokes; what is the default is left out.
     pub fn words(&self, n_segments: usize) -> Vec<String> {
         let default = Self::default();
         let mut words =
@@ -112,8 +119,8 @@ impl Settings {
 
     /// What a cut depends on, apart from the graph and the number of leaves.
     pub fn cut_key(&self) -> String {
-        let Self { tau, balance, method, .. } = self;
-        format!("{tau}-{balance}-{method}")
+        let Self { tau, balance, method, strokes, .. } = self;
+        format!("{tau}-{balance}-{method}-{strokes}")
     }
 }
 
@@ -170,11 +177,18 @@ mod tests {
             sigma: 2.5,
             smooth: 2.0,
             levels: Some(2),
+            strokes: String::new(),
         };
         let expected = "-k 8 --tau 0.35 --balance ratio --affinity lab+mpb --method multiway --sigma 2.5 --smooth 2 --levels 2";
         assert_eq!(words(&other), expected);
         assert_ne!(plain.graph_key("a", None), other.graph_key("a", None));
         assert_ne!(plain.cut_key(), other.cut_key());
+        let marked = Settings { strokes: "1.2-3".into(), ..Settings::default() };
+        assert_eq!(
+            (words(&marked), marked.graph_key("a", None)),
+            (words(&plain), plain.graph_key("a", None))
+        );
+        assert_ne!(marked.cut_key(), plain.cut_key());
     }
 
     #[test]
@@ -196,6 +210,8 @@ mod tests {
             r#"{"smooth":99}"#,
             r#"{"levels":9}"#,
             r#"{"output":"x.png"}"#,
+            r#"{"strokes":"7.1-1"}"#,
+            r#"{"strokes":"1.1-1","method":"multiway"}"#,
         ] {
             assert!(refused(json), "{json}");
         }

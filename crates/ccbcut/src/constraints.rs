@@ -1,11 +1,11 @@
 //! What a cut must keep together, and what it must keep apart.
 
-use std::{ops::ControlFlow, sync::Mutex};
+use std::{collections::HashMap, ops::ControlFlow, sync::Mutex};
 
 use crate::{
     cluster::{Method, Partition, Partitioner, Run},
     control::{Control, Progress},
-    embedding::{StopReason, limits},
+    embedding::{StopReason, Warm, limits},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -78,6 +78,23 @@ impl Constraints {
         &self.seeds
     }
 
+    /// The seeds among some vertices, by their places there. Where there are more names than parts, each is only kept whole.
+    pub(crate) fn inside(&self, members: &[u32], n_segments: usize) -> Self {
+        if self.seeds.is_empty() {
+            return Self::default();
+        }
+        let places: HashMap<u32, u32> = members.iter().zip(0..).map(|(&v, at)| (v, at)).collect();
+        let place = |&(v, name): &(u32, u32)| Some((*places.get(&v)?, name));
+        let mut seeds: Vec<(u32, u32)> = self.seeds.iter().filter_map(place).collect();
+        seeds.sort_unstable_by_key(|&(v, name)| (name, v));
+        let same: Vec<&[(u32, u32)]> = seeds.chunk_by(|a, b| a.1 == b.1).collect();
+        if same.len() > 1 && same.len() <= n_segments {
+            return Self { seeds, ..Self::default() };
+        }
+        let pairs = same.iter().flat_map(|all| all.windows(2).map(|two| (two[0].0, two[1].0)));
+        Self { together: pairs.collect(), ..Self::default() }
+    }
+
     /// What is joined, and which of it must be kept apart: pairs, the lower number first, sorted.
     fn groups(&self, n: usize, n_segments: usize) -> Result<(Labels, Vec<(u32, u32)>)> {
         let pairs = self.together.iter().chain(&self.apart).flat_map(|&(a, b)| [a, b]);
@@ -137,6 +154,17 @@ impl Partitioner {
         if constraints.is_empty() {
             return self.partition_with(graph, control);
         }
+        self.constrained(graph, constraints, None, control)
+    }
+
+    /// The same; parts in which nothing is at odds begin from what an earlier run with the same constraints left.
+    pub(crate) fn constrained(
+        &self,
+        graph: &Graph,
+        constraints: &Constraints,
+        warm: Option<&Warm>,
+        control: &mut Control<'_>,
+    ) -> Result<Partition> {
         let refuse = |name, expected| Err(Error::InvalidParameter { name, value: 1.0, expected });
         if self.method == Method::Multiway {
             return refuse("constraints", "a hierarchical cut");
@@ -149,7 +177,7 @@ impl Partitioner {
         self.check(joined.n_vertices())?;
         let balance = self.balance_of(graph, &groups)?;
         parallel::inside(|| {
-            let part = self.clone().balance(balance).split_apart(&joined, &apart, control)?;
+            let part = self.clone().balance(balance).split_apart(&joined, &apart, warm, control)?;
             let labels = part.labels.as_slice();
             let on_vertices: Vec<u32> = groups.as_slice().iter().map(|&g| labels[g as usize]).collect();
             let mut members: Vec<Vec<u32>> = vec![Vec::new(); groups.n_segments()];
@@ -178,6 +206,7 @@ impl Partitioner {
         &self,
         graph: &Graph,
         apart: &[(u32, u32)],
+        warm: Option<&Warm>,
         control: &mut Control<'_>,
     ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
@@ -190,7 +219,7 @@ impl Partitioner {
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| -> Result<Vec<f64>> {
             let pairs = inside(members);
             if pairs.is_empty() {
-                return self.columns_of_part(sub, balance, members, None, signals, &runs);
+                return self.columns_of_part(sub, balance, members, warm, signals, &runs);
             }
             columns_apart(sub, &pairs)
         };

@@ -283,3 +283,17 @@ fn large_images_are_shrunk_and_what_is_cut_can_be_had() {
     let shown = server.get(&format!("/api/cuts/{}/export/labels.png?k=3", done["cut"].as_str().unwrap()));
     assert!(shown.body == fs::read(folder.path().join("own.png")).unwrap());
 }
+
+#[test]
+fn what_was_cut_is_still_described_when_its_graph_made_room_for_another() {
+    let server = Server::start(&["--cache", "1"]);
+    let cut = |name: &str, width: usize| {
+        let image = server.add(name, &scene(24, width));
+        server.done(&order("t", &image, 3, &json!({})))["cut"].as_str().unwrap().to_owned()
+    };
+    let (first, _) = (cut("a.png", 32), cut("b.png", 34));
+    assert_eq!(server.json("/api/status")["kept"]["graphs"]["things"], 1, "the first graph went");
+    assert_eq!(server.json(&format!("/api/cuts/{first}/view?k=3"))["n_segments"], 3);
+    assert_eq!(server.get(&format!("/api/cuts/{first}/export/report.json?k=3")).status, 200);
+    assert_eq!(server.get(&format!("/api/cuts/{first}/view?k=2")).status, 404, "this one was never painted");
+}

@@ -8,5 +8,7 @@ mod cutting;
 mod load;
 /// Who may ask, and how much.
 mod safety;
+/// Strokes on the picture, and the cuts that keep to them.
+mod strokes;
 /// A server to talk to, and a client that says what it is told to.
 mod support;

@@ -110,6 +110,65 @@ export const cases = {
     await browser.settled(7);
   },
 
+  async "strokes of two pens come out in two parts, and the command knows them"({ browser, server, folder }) {
+    await browser.log("browser");
+    await browser.visit(`${server.url}#k=3&view=labels`);
+    await browser.settled(3);
+    assert.equal(await browser.run("return document.getElementById('pens').hidden"), true);
+    const before = await browser.canvas();
+    // Both on the same field of colour, which no cut in three would split.
+    await browser.keys("1");
+    assert.equal(await browser.run("return document.getElementById('pens').hidden"), false);
+    await browser.stroke("#canvas", [0.05, 0.1], [0.1, 0.3], [0.05, 0.4]);
+    await browser.settled(3);
+    await browser.click("#pens input[value='3']");
+    await browser.stroke("#canvas", [0.25, 0.1], [0.3, 0.3], [0.25, 0.4]);
+    await until("both strokes", async () => /^2 strokes of pens 1 \(orange\), 3 \(green\): 2 parts or more/.test(await browser.text("strokes-text")));
+    await browser.settled(3);
+    const color = (x, y) => browser.run(`const c = document.getElementById("canvas");
+      return [...c.getContext("2d").getImageData(arguments[0] * c.width, arguments[1] * c.height, 1, 1).data].join()`, x, y);
+    assert.notEqual(await color(0.06, 0.12), await color(0.26, 0.12));
+    assert.equal(await color(0.25, 0.11), await color(0.25, 0.39));
+    const marked = await browser.canvas();
+    assert.notEqual(marked, before);
+    // The shown command, with the file of strokes, makes the same bytes.
+    const words = (await browser.text("command")).split(" ");
+    assert.deepEqual(words.slice(-4), ["--scribbles", "fields-scribbles.png", "-o", "labels.png"]);
+    writeFileSync(join(folder, "fields-scribbles.png"), await browser.linked("[id='export-scribbles.png']"));
+    segment(folder, [...words.slice(2), "--force"].join(" "));
+    assert.ok((await browser.linked("[id='export-labels.png']")).equals(readFileSync(join(folder, "labels.png"))), "the labels differ");
+    // What cannot be kept is said, and the address has it all.
+    await browser.slide("k", 1);
+    await until("a refusal", async () => /k is 1, but strokes of 2 pens need 2 parts/.test(await browser.text("status")));
+    await browser.slide("k", 3);
+    await browser.settled(3);
+    const hash = await browser.run("return location.hash");
+    await browser.visit("about:blank");
+    await browser.visit(server.url + hash);
+    await browser.settled(3);
+    assert.equal(await browser.canvas(), marked, "the same address shows the same cut");
+    await browser.run("const m = document.getElementById('method'); m.value = 'multiway'; m.dispatchEvent(new Event('change'))");
+    await until("another refusal", async () => /choose hierarchical/.test(await browser.text("status")));
+    await browser.run("const m = document.getElementById('method'); m.value = 'hierarchical'; m.dispatchEvent(new Event('change'))");
+    await browser.settled(3);
+    // With the keyboard: a pen, the pen down, a way, the pen up; then back, one by one or all at once.
+    await browser.run("document.getElementById('canvas').focus()");
+    await browser.keys("5", down, enter, down, down, enter);
+    await until("a third stroke", async () => /^3 strokes of pens .*5 \(blue\): 3 parts/.test(await browser.text("strokes-text")));
+    await browser.settled(3);
+    await browser.keys("u");
+    await until("two strokes", async () => /^2 strokes/.test(await browser.text("strokes-text")));
+    await browser.settled(3);
+    assert.equal(await browser.canvas(), marked);
+    await browser.click("#clear-strokes");
+    await until("none", async () => (await browser.text("strokes-text")) === "No strokes yet.");
+    await browser.settled(3);
+    assert.equal(await browser.canvas(), before);
+    assert.doesNotMatch(await browser.text("command"), /scribbles/);
+    const errors = (await browser.log("browser")).filter((entry) => entry.level === "SEVERE" && !/4(22|00)/.test(entry.message));
+    assert.deepEqual(errors.map((entry) => entry.message), []);
+  },
+
   async "pointing at a part tells where it comes from"({ browser, server }) {
     await browser.visit(`${server.url}#k=6`);
     await browser.settled(6);

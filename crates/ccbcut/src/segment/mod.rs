@@ -372,7 +372,8 @@ impl Segmenter {
         let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
         let partition = match warm.filter(|_| constraints.is_empty()) {
             Some(warm) => self.partitioner.partition_warm(coarse.graph(), warm, control)?,
-            None => self.partitioner.partition_constrained(coarse.graph(), &constraints, control)?,
+            None if constraints.is_empty() => self.partitioner.partition_with(coarse.graph(), control)?,
+            None => self.partitioner.constrained(coarse.graph(), &constraints, warm, control)?,
         };
         watch.lap("splitting");
         control.tell(Progress::Stage("upsample"));

@@ -166,19 +166,25 @@ impl Segmenter {
     }
 
     /// Labels of the vertices that are cut, taken to the pixels; the numbers stay the same, and every one has a pixel.
+    /// A stroke whose vertices have one label has that label to the last pixel.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless there is one label per vertex of [`Prepared::n_coarse`].
+    /// [`Error::ShapeMismatch`] unless there is one label per vertex of [`Prepared::n_coarse`], and those of the strokes.
     pub fn paint(&self, prepared: &Prepared, labels: &Labels) -> Result<Vec<u32>> {
         parallel::inside(|| {
             prepared.with_scene(|scene| {
-                labels.check_len(scene.coarse.graph().n_vertices())?;
-                scene.coarse.leaves_on_pixels(scene.pyramid, scene.grid, labels, self.way_up())
+                let Scene { pyramid, coarse, grid, .. } = *scene;
+                labels.check_len(coarse.graph().n_vertices())?;
+                let mut leaves = coarse.leaves_on_pixels(pyramid, grid, labels, self.way_up())?;
+                let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
+                self.honour_strokes(&constraints, labels, &mut leaves);
+                Ok(leaves)
             })
         })
     }
 
-    /// Cuts a set of the vertices that are cut in two, as the next step of a hierarchical run would.
+    /// Cuts a set of the vertices that are cut in two, as the next step of a hierarchical run would; strokes stay whole, and
+    /// the strokes of two names, where the set has two, are taken apart.
     ///
     /// # Errors
     /// [`Error::TooFewVertices`] for fewer than two vertices, [`Error::IndexOutOfRange`] for one that is not there,
@@ -197,7 +203,9 @@ impl Segmenter {
                     return Err(Error::IndexOutOfRange { what: "the vertex", index: v as usize, limit });
                 }
                 let two = self.partitioner.clone().n_segments(2);
-                let cut = two.partition_with(&graph.induced(members), control)?;
+                let strokes = self.constraints(scene.coarse, scene.grid, scene.pyramid.n_levels())?;
+                let inside = strokes.inside(members, 2);
+                let cut = two.partition_constrained(&graph.induced(members), &inside, control)?;
                 if cut.is_complete { Ok(cut.labels) } else { Err(Error::Interrupted) }
             })
         })

@@ -64,13 +64,18 @@ impl Segmenter {
         }
     }
 
-    /// Every pixel of a stroke to the part of its name, whatever the way up to the pixels did to it.
+    /// Every pixel of a stroke to the part of its name, whatever the way up to the pixels did to it; a name in several parts
+    /// stays as it is.
     pub(super) fn honour_strokes(&self, constraints: &Constraints, parts: &Labels, leaves: &mut [u32]) {
         let Some(names) = self.scribbles.as_deref() else { return };
-        let part_of: BTreeMap<u32, u32> =
-            constraints.seeds().iter().map(|&(v, name)| (name, parts.as_slice()[v as usize])).collect();
+        let mut part_of: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+        for &(v, name) in constraints.seeds() {
+            let part = parts.as_slice()[v as usize];
+            let entry = part_of.entry(name).or_insert(Some(part));
+            *entry = entry.filter(|&own| own == part);
+        }
         for (leaf, name) in leaves.iter_mut().zip(names).filter(|(leaf, _)| **leaf != LabelMap::VOID) {
-            if let Some(&part) = part_of.get(name) {
+            if let Some(&Some(part)) = part_of.get(name) {
                 *leaf = part;
             }
         }
@@ -105,6 +110,7 @@ mod tests {
     use super::*;
     use crate::{
         Control, Graph, Image, Method,
+        embedding::Warm,
         image::volume::Volume,
         regions::{RegionGraph, Slic},
     };
@@ -170,5 +176,55 @@ mod tests {
         names[10 * 48 + 10] = 9;
         let error = segmenter.scribbles(names).segment(&image).unwrap_err().to_string();
         assert!(error.contains("finer cells"), "{error}");
+    }
+
+    #[test]
+    fn a_prepared_image_keeps_to_strokes_cold_warm_and_painted() {
+        let (image, names) = scene();
+        let with = |k: usize, tau: f64| Segmenter::new(k, tau).levels(1).scribbles(names.clone());
+        let mut control = Control::new();
+        let prepared = with(6, 1.25).prepare(&image, None, &mut control).unwrap();
+        let first = Warm::default();
+        let grown = with(6, 1.25).segment_prepared(&prepared, &first, &mut control).unwrap();
+        for k in 2..=6 {
+            let alone = with(k, 1.25).segment(&image).unwrap().labels;
+            let raw = with(6, 1.25).paint(&prepared, &grown.tree().unwrap().cut(k).unwrap()).unwrap();
+            assert_eq!(
+                LabelMap::new(32, 48, &raw).unwrap(),
+                alone,
+                "{k} parts of six are those of a run with {k}"
+            );
+            assert!(holds(&alone, &names));
+        }
+        let (second, n_used) = first.next();
+        assert_eq!(n_used, 0);
+        let warm = with(6, 1.15).segment_prepared(&prepared, &second, &mut control).unwrap();
+        assert!(holds(&warm.labels, &names) && second.next().1 > 0, "the next tau begins from the last");
+    }
+
+    #[test]
+    fn a_part_is_split_between_its_strokes_and_never_through_one() {
+        let (image, names) = scene();
+        let segmenter = Segmenter::new(2, 1.25).levels(1).scribbles(names.clone());
+        let mut control = Control::new();
+        let prepared = segmenter.prepare(&image, None, &mut control).unwrap();
+        let n = prepared.n_coarse() as u32;
+        let painted = |members: &[u32], halves: &Labels| {
+            let mut part = vec![2; n as usize];
+            members.iter().zip(halves.as_slice()).for_each(|(&v, &half)| part[v as usize] = half);
+            let raw = segmenter.paint(&prepared, &Labels::from_raw(&part)).unwrap();
+            LabelMap::new(32, 48, &raw).unwrap()
+        };
+        let all: Vec<u32> = (0..n).collect();
+        let halves = segmenter.split_part(&prepared, &all, &mut control).unwrap();
+        assert!(holds(&painted(&all, &halves), &names));
+        // The columns of the left stroke alone: it stays in one piece, though the middle of the columns is where a cut would be.
+        let left: Vec<u32> = all.iter().copied().filter(|v| v % 24 < 6).collect();
+        let halves = segmenter.split_part(&prepared, &left, &mut control).unwrap();
+        let map = painted(&left, &halves);
+        let mut parts: Vec<u32> =
+            names.iter().zip(map.as_slice()).filter(|&(&name, _)| name == 3).map(|(_, &part)| part).collect();
+        parts.dedup();
+        assert_eq!((halves.n_segments(), parts.len()), (2, 1));
     }
 }
