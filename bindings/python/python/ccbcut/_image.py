@@ -166,7 +166,7 @@ def segment(
         The most segments that ``"auto"`` may choose.
     compactness : float, default 10.0
         How much place counts against colour in superpixels: more makes squares, less follows edges.
-    region_sigma : float, default 10.0
+    region_sigma : float, default 14.0
         Width of the kernel between mean colours of regions, in Lab units.
     region_features : array-like of shape (regions, columns), optional
         Rows of numbers to compare too, one for each region of a label map, in the order of their first pixels.

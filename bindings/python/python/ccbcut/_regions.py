@@ -13,7 +13,7 @@ from ccbcut._options import take
 
 REGION_DEFAULTS: dict[str, Any] = {
     "compactness": 10.0,
-    "region_sigma": 10.0,
+    "region_sigma": 14.0,
     "region_features": None,
     "region_feature_sigma": None,
 }

@@ -60,7 +60,7 @@ impl RegionArgs {
 
     /// Width of the kernel between mean colours.
     pub fn sigma(&self) -> f64 {
-        self.region_sigma.unwrap_or(14.0)
+        self.region_sigma.unwrap_or(ccbcut::regions::SIGMA)
     }
 }
 

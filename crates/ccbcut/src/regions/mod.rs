@@ -17,6 +17,9 @@ use crate::{
     labels::{LabelMap, Labels},
 };
 
+/// Width of the kernel between mean colours unless set otherwise, in L*a*b* units.
+pub const SIGMA: f64 = 14.0;
+
 /// Which region each voxel belongs to; those outside every region hold [`LabelMap::VOID`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionMap {
