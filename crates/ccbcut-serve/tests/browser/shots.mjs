@@ -23,7 +23,7 @@ async function shot(name, hash, window, work = async () => {}) {
 }
 
 /** House with roof and door, lake with boat, hills, sky with kite and sun: what belongs together in the drawn scene. */
-const strokes = "1.55-115.70-140.68-190.95-180_2.165-185.235-190.290-180_3.20-108.120-100.250-90_4.30-40.149-36.268-34";
+const strokes = "1.55-115.70-140.68-190.95-180_2.165-185.235-190.290-180_3.115-110.200-90.300-108_4.30-40.149-36.268-34";
 const drawn = images.length ? "" : `&strokes=${strokes}`;
 
 const theme = (value) => (browser) => browser.run("document.documentElement.dataset.theme = arguments[0]", value);

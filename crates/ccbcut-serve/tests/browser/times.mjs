@@ -55,8 +55,10 @@ async function inBrowser() {
     await browser.settled(8);
     await until("the tree to be grown", () => browser.run("return /^Tree of 25/.test(document.querySelector('#tree svg').ariaLabel)"));
     await sleep(3000);
-    const [drawn, seen] = [[], []];
-    for (let k = 2; k <= 25; k += 1) {
+    // The best of four moves to every k: what the page needs, whatever else the machine does.
+    const [drawn, seen] = [Array(24).fill(Infinity), Array(24).fill(Infinity)];
+    for (let at = 0; at < 4 * 24; at += 1) {
+      const k = 2 + (at % 24);
       const [first, last] = await browser.runAsync(`const done = arguments[1]; const slider = document.getElementById("k");
         const before = performance.now(); slider.value = arguments[0];
         const look = new MutationObserver(() => {
@@ -65,11 +67,11 @@ async function inBrowser() {
           requestAnimationFrame(() => setTimeout(() => done([drawn, performance.now() - before]))); });
         look.observe(document.getElementById("caption"), { childList: true });
         slider.dispatchEvent(new Event("input", { bubbles: true }));`, k);
-      drawn.push(first);
-      seen.push(last);
+      drawn[k - 2] = Math.min(drawn[k - 2], first);
+      seen[k - 2] = Math.min(seen[k - 2], last);
       await browser.settled(k);
     }
-    console.log(`k = 2 to 25 from the slider to the canvas: ${told(drawn)}; to the screen: ${told(seen)}`);
+    console.log(`k = 2 to 25, best of four, from the slider to the canvas: ${told(drawn)}; to the screen: ${told(seen)}`);
   } finally {
     await browser.close();
     await server.kill();
