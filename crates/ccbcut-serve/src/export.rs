@@ -104,10 +104,7 @@ impl App {
             "n_sweeps": cut.report.runs.iter().map(|run| run.trace.iterations.len()).sum::<usize>(),
             "is_converged": cut.report.is_converged(),
             "command": is_plain.then(|| command(name, &words)),
-            "python": is_plain.then(|| match &cut.marks {
-                Some(_) => python_by_command(name, &words),
-                None => python(name, &words),
-            }),
+            "python": is_plain.then(|| python(name, &words)),
         }))
     }
 }
@@ -135,6 +132,7 @@ fn python(name: &str, words: &[String]) -> String {
     for pair in words.chunks_exact(2) {
         match pair[0].as_str() {
             "-k" => arguments.push(value(&pair[1])),
+            "--scribbles" => arguments.push(format!("scribbles=Image.open({})", text(&pair[1]))),
             name => arguments.push(format!(
                 "{}={}",
                 name.trim_start_matches('-').replace('-', "_"),
@@ -146,16 +144,6 @@ fn python(name: &str, words: &[String]) -> String {
         "import ccbcut\nfrom PIL import Image\nimage = Image.open({})\nlabels = ccbcut.segment({})",
         text(name),
         arguments.join(", ")
-    )
-}
-
-/// The command from Python, whose own function takes no strokes.
-fn python_by_command(name: &str, words: &[String]) -> String {
-    let all = ["ccbcut", "segment", name].into_iter().chain(words.iter().map(String::as_str));
-    let all: Vec<&str> = all.chain(["-o", "labels.npy"]).collect();
-    let list = Value::from(all).to_string().replace("\",\"", "\", \"");
-    format!(
-        "import subprocess\nimport numpy\nsubprocess.run({list}, check=True)\nlabels = numpy.load(\"labels.npy\")"
     )
 }
 
@@ -204,7 +192,7 @@ mod tests {
         assert!(lines.ends_with("labels = ccbcut.segment(image, 8, tau=1)"), "{lines}");
         let words: Vec<String> = ["-k", "3", "--tau", "2", "--balance", "ratio"].map(str::to_owned).into();
         assert!(python("a.png", &words).ends_with(r#"(image, 3, tau=2, balance="ratio")"#));
-        let lines = python_by_command("a b.png", &words);
-        assert!(lines.contains(r#"run(["ccbcut", "segment", "a b.png", "-k", "3","#), "{lines}");
+        let words: Vec<String> = ["-k", "3", "--scribbles", "a-scribbles.png"].map(str::to_owned).into();
+        assert!(python("a.png", &words).ends_with(r#"(image, 3, scribbles=Image.open("a-scribbles.png"))"#));
     }
 }

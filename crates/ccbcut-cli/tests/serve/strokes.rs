@@ -40,7 +40,7 @@ fn strokes_are_kept_to_and_files_are_those_of_the_command() {
         let view = server.json(&format!("/api/cuts/{cut}/view?k={k}"));
         let line = view["command"].as_str().unwrap();
         assert!(line.ends_with("--scribbles photo-scribbles.png -o labels.png"), "{line}");
-        assert!(view["python"].as_str().unwrap().contains(r#""--scribbles", "photo-scribbles.png""#));
+        assert!(view["python"].as_str().unwrap().contains(r#"scribbles=Image.open("photo-scribbles.png")"#));
         let mut command = ccbcut();
         command.current_dir(folder.path()).args(line.split(' ').skip(1));
         command.args(["-o", "labels.npy", "--tree", "tree.json", "--geojson", "regions.geojson", "--force"]);
