@@ -215,7 +215,7 @@ impl Segmenter {
     /// Cuts the pixels of an image that `mask` marks `true`, with progress and a way to stop.
     ///
     /// # Errors
-    /// As [`Segmenter::segment`], and [`Error::ShapeMismatch`] for a mask that does not fit.
+    /// As [`Segmenter::segment`], and [`ShapeMismatch`](crate::Error::ShapeMismatch) for a mask that does not fit.
     pub fn segment_with(
         &self,
         image: &Image,
