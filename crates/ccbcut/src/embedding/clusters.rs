@@ -41,18 +41,26 @@ pub(super) fn candidates(graph: &Graph, pi: &[f64]) -> Vec<Labels> {
     let mut jumps: Vec<usize> = (finest.max(1)..tree.len()).collect();
     jumps.sort_by(|&a, &b| jump(b).total_cmp(&jump(a)).then(a.cmp(&b)));
     jumps.truncate(JUMPS);
-    let mut cuts = vec![finest, below(UNRESOLVED)];
+    let mut cuts = vec![finest, below(UNRESOLVED).max(finest)];
     cuts.extend(jumps);
-    let clusters_below = |(loose, &k): (f64, &usize)| {
-        let mut sets = DisjointSets::new(graph.n_vertices());
-        for &(i, j, _) in &tree[..k] {
-            sets.join(i, j);
-        }
-        join_held(graph, pi, loose, sets)
-    };
+    let mut sets = DisjointSets::new(graph.n_vertices());
+    for &(i, j, _) in &tree[..finest] {
+        sets.join(i, j);
+    }
+    // All others are made of the finest, so that the edges are looked at once.
+    let base = sets.labels();
+    let (between, masses) = ties(graph, &base, pi);
+    let ends = |&(i, j, _): &(u32, u32, f64)| (base.as_slice()[i as usize], base.as_slice()[j as usize]);
+    let unit = median_stiffness(graph, pi);
     let mut found: Vec<Labels> = Vec::new();
-    let settings = LOOSE.into_iter().flat_map(|loose| cuts.iter().map(move |k| (loose, k)));
-    for labels in settings.map(clusters_below) {
+    for (loose, &k) in LOOSE.into_iter().flat_map(|loose| cuts.iter().map(move |k| (loose, k))) {
+        let mut sets = DisjointSets::new(masses.len());
+        for (a, b) in tree[finest..k].iter().map(ends) {
+            sets.join(a, b);
+        }
+        let joined = join_held(&between, &masses, loose * unit, sets);
+        let of: Vec<u32> = base.as_slice().iter().map(|&c| joined.as_slice()[c as usize]).collect();
+        let labels = Labels::from_raw(&of);
         if (2..=MOST).contains(&labels.n_segments()) && !found.contains(&labels) {
             found.push(labels);
         }
@@ -61,18 +69,25 @@ pub(super) fn candidates(graph: &Graph, pi: &[f64]) -> Vec<Labels> {
 }
 
 /// Joins every cluster that does not move by itself to the one it is tied to most, until all that are left do.
-fn join_held(graph: &Graph, pi: &[f64], loose: f64, mut sets: DisjointSets) -> Labels {
-    let mut stiffness: Vec<f64> =
-        (0..pi.len()).map(|i| (graph.degrees()[i] - graph.self_loop(i)) / pi[i]).collect();
-    let middle = pi.len() / 2;
-    let loose = loose * *stiffness.select_nth_unstable_by(middle, f64::total_cmp).1;
+fn join_held(
+    between: &BTreeMap<(u32, u32), f64>,
+    masses: &[f64],
+    loose: f64,
+    mut sets: DisjointSets,
+) -> Labels {
     loop {
         let labels = sets.labels();
         let of = labels.as_slice();
-        let (between, masses) = ties(graph, &labels, pi);
-        let mut cuts = vec![0.0; masses.len()];
-        let mut strongest = vec![(0.0, 0); masses.len()];
-        for (&(a, b), &w) in &between {
+        let n = labels.n_segments();
+        let mut sums = BTreeMap::new();
+        for (&(a, b), &w) in between {
+            let (a, b) = (of[a as usize], of[b as usize]);
+            if a != b {
+                *sums.entry((a.min(b), a.max(b))).or_insert(0.0) += w;
+            }
+        }
+        let (mut cuts, mut strongest, mut mass) = (vec![0.0; n], vec![(0.0, 0); n], vec![0.0; n]);
+        for (&(a, b), &w) in &sums {
             for (a, b) in [(a, b), (b, a)] {
                 cuts[a as usize] += w;
                 if w > strongest[a as usize].0 {
@@ -80,15 +95,26 @@ fn join_held(graph: &Graph, pi: &[f64], loose: f64, mut sets: DisjointSets) -> L
                 }
             }
         }
-        let mut member = vec![0; masses.len()];
-        of.iter().zip(0..).for_each(|(&c, v)| member[c as usize] = v);
-        let held = (0..masses.len()).filter(|&c| cuts[c] > loose * masses[c]);
+        let mut member = vec![0; n];
+        for ((&c, m), v) in of.iter().zip(masses).zip(0..) {
+            mass[c as usize] += m;
+            member[c as usize] = v;
+        }
+        let held = (0..n).filter(|&c| cuts[c] > loose * mass[c]);
         let joined = held
             .fold(0, |joined, c| joined + usize::from(sets.join(member[c], member[strongest[c].1 as usize])));
         if joined == 0 {
             return labels;
         }
     }
+}
+
+/// What half of the vertices have of ties, in units of their π.
+fn median_stiffness(graph: &Graph, pi: &[f64]) -> f64 {
+    let mut stiffness: Vec<f64> =
+        (0..pi.len()).map(|i| (graph.degrees()[i] - graph.self_loop(i)) / pi[i]).collect();
+    let middle = pi.len() / 2;
+    *stiffness.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// What ties each pair of clusters, and the π of each.
