@@ -9,7 +9,7 @@ use std::{ops::ControlFlow, sync::Mutex};
 use crate::{
     control::{Control, Progress},
     cost::Criterion,
-    embedding::{Embedding, Irrq, IrrqFit, Soc, Start, StopReason, Trace, Variant, Warm},
+    embedding::{Embedding, Irrq, IrrqFit, Soc, StopReason, Trace, Variant, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -266,10 +266,9 @@ impl Partitioner {
                 return self.hierarchical(graph, control, Some(warm));
             }
             let all: Vec<u32> = (0..graph.n_vertices() as u32).collect();
-            let start = warm.start(&all).map_or(Start::Unit, |y| Start::Ratio(y.clone()));
-            let cut = self.clone().irrq(|irrq| irrq.start(start)).multiway(graph, control)?;
-            if let Some(y) = &cut.embedding {
-                warm.keep(&all, y);
+            let cut = self.clone().irrq(|irrq| irrq.start(warm.start(&all))).multiway(graph, control)?;
+            if let (Some(y), Some(run)) = (&cut.embedding, cut.runs.first()) {
+                warm.keep(&all, y, &run.trace);
             }
             Ok(cut)
         })

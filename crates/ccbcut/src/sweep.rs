@@ -242,7 +242,8 @@ mod tests {
                 assert_eq!(sizes, step.labels.sizes());
                 let cost = crate::cost::ccn(&graph, &step.labels, step.tau).unwrap();
                 assert!((step.cost - cost).abs() < 1e-12 * cost);
-                assert_eq!(step.n_warm > 0, at > 0, "{method:?}, tau {}", step.tau);
+                // After τ = 2 the usual start is that solution.
+                assert_eq!(step.n_warm > 0, at > 1, "{method:?}, tau {}", step.tau);
             }
             let again = partitioner.sweep(&graph, &taus, &mut Control::new()).unwrap();
             assert_eq!(again, steps);

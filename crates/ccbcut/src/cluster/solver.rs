@@ -6,7 +6,7 @@ use super::{Method, Partitioner, Run};
 use crate::{
     control::{Control, Progress, Signals},
     cost::Criterion,
-    embedding::{IrrqFit, Soc, Start, StopReason, Trace, Warm},
+    embedding::{IrrqFit, Soc, StopReason, Trace, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
     labels::Labels,
@@ -156,8 +156,8 @@ impl Partitioner {
         let (columns, trace) = match self.solver {
             Solver::Irrq => {
                 let irrq = self.irrq.clone().balance(balance.clone()).variant(self.variant).seed(self.seed);
-                let irrq = match warm.and_then(|warm| warm.start(members)) {
-                    Some(y) => irrq.start(Start::Ratio(y.clone())),
+                let irrq = match warm {
+                    Some(warm) => irrq.start(warm.start(members)),
                     None => irrq,
                 };
                 let fit = irrq.n_components(1).n_clusters(2).fit_with(sub, &mut |sweep| {
@@ -165,7 +165,7 @@ impl Partitioner {
                     flow(stop)
                 })?;
                 if let Some(warm) = warm {
-                    warm.keep(members, &fit.embedding);
+                    warm.keep(members, &fit.embedding, &fit.trace);
                 }
                 (fit.embedding.column(0), fit.trace)
             }

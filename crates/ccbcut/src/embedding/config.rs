@@ -49,6 +49,9 @@ pub enum Start {
     Ratio(Embedding),
     /// γ⁽⁰⁾ = [w‖Δy‖₂² + 1]^(τ/2−1) of a given embedding.
     Smoothed(Embedding),
+    /// Step (c) of an embedding found at another τ, with the ε it ended at: the sweeps go on from there, and its
+    /// columns are the first guess at the eigenvectors.
+    Resumed(Embedding, f64),
 }
 
 /// IRRQ: iteratively reweighted Rayleigh quotient minimisation (Algorithm 1).
@@ -251,8 +254,11 @@ impl Irrq {
             return invalid("the epsilon floor", self.floor_decades, "finite and not negative");
         }
         match &self.start {
-            Start::Ratio(e) | Start::Smoothed(e) if e.n_vertices() != n => {
+            Start::Ratio(e) | Start::Smoothed(e) | Start::Resumed(e, _) if e.n_vertices() != n => {
                 Err(Error::ShapeMismatch { what: "the start embedding", expected: n, got: e.n_vertices() })
+            }
+            Start::Resumed(_, epsilon) if !(*epsilon > 0.0 && epsilon.is_finite()) => {
+                invalid("the epsilon to go on from", *epsilon, "finite and positive")
             }
             _ => Ok(()),
         }
@@ -296,7 +302,8 @@ mod tests {
         assert_eq!(parameter(base().eigen_tol(0.0)), "the eigensolver's tolerance");
         assert_eq!(parameter(base().epsilon_floor(-1.0)), "the epsilon floor");
         let short = Embedding::new(2, 1, vec![0.0, 1.0]).unwrap();
-        assert!(matches!(error(&base().start(Start::Ratio(short))), Error::ShapeMismatch { .. }));
+        assert!(matches!(error(&base().start(Start::Ratio(short.clone()))), Error::ShapeMismatch { .. }));
+        assert!(matches!(error(&base().start(Start::Resumed(short, 0.1))), Error::ShapeMismatch { .. }));
     }
 
     #[test]

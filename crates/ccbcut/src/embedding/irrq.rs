@@ -61,7 +61,7 @@ impl Irrq {
 
         let mut weighted = self.first_weights(graph);
         let mut epsilon: f64 = 1.0;
-        let mut warm: Option<Vec<f64>> = None;
+        let mut warm = self.first_guess(&scale);
         let mut previous: Option<Embedding> = None;
         let mut trace = Trace {
             iterations: Vec::new(),
@@ -135,6 +135,22 @@ impl Irrq {
             Start::Smoothed(y) => {
                 Some(reweight::reweighted(&y.distances(graph), self.variant, self.tau, 1.0, None))
             }
+            Start::Resumed(y, epsilon) => {
+                let distances = y.distances(graph);
+                let epsilon = epsilon.max(self.floor(&distances, graph, y));
+                Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon, None))
+            }
+        }
+    }
+
+    /// The columns of an embedding to go on from, as eigenvectors: Π^½ Y.
+    fn first_guess(&self, scale: &[f64]) -> Option<Vec<f64>> {
+        match &self.start {
+            Start::Resumed(y, _) if self.tau < 2.0 && y.n_components() == self.n_components => {
+                let column = |c: usize| scale.iter().enumerate().map(move |(i, s)| y.row(i)[c] / s);
+                Some((0..y.n_components()).flat_map(column).collect())
+            }
+            _ => None,
         }
     }
 
@@ -148,7 +164,7 @@ impl Irrq {
         }
         let initial = match &self.start {
             Start::Unit => first,
-            Start::Ratio(y) | Start::Smoothed(y) => y,
+            Start::Ratio(y) | Start::Smoothed(y) | Start::Resumed(y, _) => y,
         };
         let cut = kappa::cut_edges_estimate(graph, initial, self.clusters(), self.seed)?;
         Ok(kappa::resolve(self.kappa, self.variant, graph.n_edges(), cut))

@@ -17,7 +17,7 @@ use crate::{
     coarsen::Hierarchy,
     control::{Control, Progress},
     cost::Costs,
-    embedding::{Embedding, Start, StopReason, Variant, Warm},
+    embedding::{Embedding, StopReason, Variant, Warm},
     error::Result,
     graph::{Balance, Graph},
     image::Image,
@@ -303,18 +303,15 @@ impl Segmenter {
             return cut(self.partitioner.trivial(n_active), Vec::new());
         }
         let all: Vec<u32> = (0..scene.coarse.graph().n_vertices() as u32).collect();
-        let fit = match warm.and_then(|warm| warm.start(&all)) {
-            Some(y) => {
-                let start = Start::Ratio(y.clone());
-                self.partitioner
-                    .clone()
-                    .irrq(|irrq| irrq.start(start))
-                    .embed(scene.coarse.graph(), control)?
+        let fit = match warm {
+            Some(warm) => {
+                let resumed = self.partitioner.clone().irrq(|irrq| irrq.start(warm.start(&all)));
+                resumed.embed(scene.coarse.graph(), control)?
             }
             None => self.partitioner.embed(scene.coarse.graph(), control)?,
         };
         if let (Some(warm), Some(fit)) = (warm, &fit) {
-            warm.keep(&all, &fit.embedding);
+            warm.keep(&all, &fit.embedding, &fit.trace);
         }
         watch.lap("embedding");
         control.tell(Progress::Stage("upsample"));
