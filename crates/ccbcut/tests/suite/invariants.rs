@@ -101,7 +101,8 @@ fn a_start_embedding_takes_the_place_of_the_first_solve() {
     let planted: Vec<f64> = (0..50).map(|i| if i < 30 { 1.0 } else { -1.0 }).collect();
     let guess = Embedding::new(50, 1, planted).unwrap();
     let epsilon = plain.trace.iterations.last().unwrap().epsilon;
-    for start in [Start::Ratio(guess.clone()), Start::Smoothed(guess.clone()), Start::Resumed(guess, epsilon)] {
+    for start in [Start::Ratio(guess.clone()), Start::Smoothed(guess.clone()), Start::Resumed(guess, epsilon)]
+    {
         let fit = Irrq::new(1.0).n_components(1).start(start).fit(&graph).unwrap();
         check_constraints(&graph, &Balance::Normalized, &fit.embedding);
         let ends = (fit.trace.iterations.last().unwrap().f, plain.trace.iterations.last().unwrap().f);
@@ -109,7 +110,8 @@ fn a_start_embedding_takes_the_place_of_the_first_solve() {
     }
     let near = Irrq::new(1.1).n_components(1).fit(&graph).unwrap();
     let last = near.trace.iterations.last().unwrap().epsilon;
-    let resumed = Irrq::new(1.0).n_components(1).start(Start::Resumed(near.embedding, last)).fit(&graph).unwrap();
+    let resumed =
+        Irrq::new(1.0).n_components(1).start(Start::Resumed(near.embedding, last)).fit(&graph).unwrap();
     let sweeps = (resumed.trace.iterations.len(), plain.trace.iterations.len());
     assert!(sweeps.0 < sweeps.1, "from a neighbouring τ there are fewer sweeps to go: {sweeps:?}");
 }
