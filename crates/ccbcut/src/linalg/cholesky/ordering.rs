@@ -6,6 +6,10 @@ pub(super) const BLOCK: usize = 64;
 /// Deepest recursion of the dissection; below it the rest is ordered by levels.
 const MAX_DEPTH: usize = 48;
 
+/// Cuts in a row that may leave nine tenths or more in one piece. In a graph without small separators the only small
+/// levels are around single vertices, and each would cost a few searches of the whole.
+const MAX_IDLE: usize = 4;
+
 /// The pattern of one connected graph.
 pub(super) struct Pattern<'a> {
     pub(super) offsets: &'a [usize],
@@ -67,7 +71,7 @@ impl Ordering {
     pub(super) fn dissection(pattern: &Pattern<'_>) -> Self {
         let mut search = Search::new(pattern);
         let mut ordering = Self { order: Vec::with_capacity(pattern.n()), starts: vec![0] };
-        search.dissect(&(0..pattern.n() as u32).collect::<Vec<_>>(), 0, &mut ordering);
+        search.dissect(&(0..pattern.n() as u32).collect::<Vec<_>>(), Depth::default(), &mut ordering);
         ordering
     }
 
@@ -76,6 +80,24 @@ impl Ordering {
             self.order.extend(chunk);
             self.starts.push(self.order.len());
         }
+    }
+}
+
+/// How far down the dissection is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Depth {
+    cuts: usize,
+    /// Cuts since the last one that left less than nine tenths in one piece.
+    idle: usize,
+}
+
+impl Depth {
+    fn below(self, size: usize, of: usize) -> Self {
+        Self { cuts: self.cuts + 1, idle: if 10 * size > 9 * of { self.idle + 1 } else { 0 } }
+    }
+
+    fn is_worth_a_cut(self) -> bool {
+        self.cuts < MAX_DEPTH && self.idle <= MAX_IDLE
     }
 }
 
@@ -145,7 +167,7 @@ impl<'a> Search<'a> {
         levels
     }
 
-    fn dissect(&mut self, vertices: &[u32], depth: usize, out: &mut Ordering) {
+    fn dissect(&mut self, vertices: &[u32], depth: Depth, out: &mut Ordering) {
         if vertices.len() <= BLOCK {
             out.push_blocks(vertices);
             return;
@@ -159,7 +181,7 @@ impl<'a> Search<'a> {
             self.split_components(vertices, part, depth, out);
             return;
         }
-        let Some(s) = separator_level(&levels, vertices.len()).filter(|_| depth < MAX_DEPTH) else {
+        let Some(s) = separator_level(&levels, vertices.len()).filter(|_| depth.is_worth_a_cut()) else {
             out.push_blocks(&levels.concat());
             return;
         };
@@ -175,13 +197,14 @@ impl<'a> Search<'a> {
         for set in [&mut before, &mut behind, &mut separator] {
             set.sort_unstable();
         }
-        self.dissect(&before, depth + 1, out);
-        self.dissect(&behind, depth + 1, out);
+        for side in [before, behind] {
+            self.dissect(&side, depth.below(side.len(), vertices.len()), out);
+        }
         out.push_blocks(&separator);
     }
 
     /// Orders the connected pieces one after the other; small ones share blocks.
-    fn split_components(&mut self, vertices: &[u32], part: u32, depth: usize, out: &mut Ordering) {
+    fn split_components(&mut self, vertices: &[u32], part: u32, depth: Depth, out: &mut Ordering) {
         let mut small: Vec<u32> = Vec::new();
         for &root in vertices {
             if self.part[root as usize] != part {
@@ -192,7 +215,7 @@ impl<'a> Search<'a> {
             if piece.len() > BLOCK / 2 {
                 let mut piece = piece;
                 piece.sort_unstable();
-                self.dissect(&piece, depth + 1, out);
+                self.dissect(&piece, depth.below(piece.len(), vertices.len()), out);
                 continue;
             }
             if small.len() + piece.len() > BLOCK {
