@@ -2,7 +2,7 @@
 
 use crate::{
     graph::Graph,
-    linalg::{orthonormalize::project_out, subspace},
+    linalg::{for_each_column, orthonormalize::project_out, subspace},
 };
 
 use super::{
@@ -33,10 +33,10 @@ pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start
     let null = limits::null_vector(scale);
     let diagonal = limits::diagonal(graph, scale);
     let inverse = |r: &[f64], t: &mut [f64]| {
-        for (r, t) in r.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
-            t.iter_mut().zip(r).zip(&diagonal).for_each(|((t, r), d)| *t = r / d);
+        for_each_column(t, n, |j, t| {
+            t.iter_mut().zip(&r[j * n..]).zip(&diagonal).for_each(|((t, r), d)| *t = r / d);
             project_out(&null, t);
-        }
+        });
     };
     let operator = graph.laplacian().scaled(scale);
     let max_basis = limits::max_basis(n, params.n_pairs);

@@ -15,6 +15,9 @@ use super::{
 /// Columns that go through the matrix together.
 const GROUP: usize = 8;
 
+/// Rows of a group that one task takes.
+const GROUP_ROWS: usize = 1024;
+
 /// Π^-½ L Π^-½ (or plain L) as an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Laplacian<'a> {
@@ -159,24 +162,37 @@ fn row_product<T: Real, const G: usize>(
 fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>) {
     let n = csr.n_rows();
     let mut z = vec![[T::default(); G]; n];
-    for (l, column) in x.chunks_exact(n).enumerate() {
-        match scale {
-            Some(scale) => z.iter_mut().zip(column).zip(scale).for_each(|((z, &x), &s)| z[l] = x * s),
-            None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
-        }
-    }
-    let mut product = vec![[T::default(); G]; n];
-    parallel::for_each_chunk(&mut product, ROW_BLOCK, |block, out| {
-        simd::widest(Rows { csr, z: &z, first: block * ROW_BLOCK, out });
-    });
-    for (l, column) in y.chunks_exact_mut(n).enumerate() {
-        match scale {
-            Some(scale) => {
-                column.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| *y = p[l] * s);
+    parallel::for_each_chunk(&mut z, GROUP_ROWS, |block, z| {
+        let first = block * GROUP_ROWS;
+        for (l, column) in x.chunks_exact(n).enumerate() {
+            let column = &column[first..first + z.len()];
+            match scale {
+                Some(scale) => {
+                    z.iter_mut().zip(column).zip(&scale[first..]).for_each(|((z, &x), &s)| z[l] = x * s);
+                }
+                None => z.iter_mut().zip(column).for_each(|(z, x)| z[l] = *x),
             }
-            None => column.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
         }
+    });
+    // The same rows of every column.
+    let mut parts: Vec<Vec<&mut [T]>> = (0..n.div_ceil(GROUP_ROWS)).map(|_| Vec::with_capacity(G)).collect();
+    for column in y.chunks_exact_mut(n) {
+        parts.iter_mut().zip(column.chunks_mut(GROUP_ROWS)).for_each(|(part, rows)| part.push(rows));
     }
+    parallel::for_each_part(parts, |block, mut part| {
+        let first = block * GROUP_ROWS;
+        let mut product = vec![[T::default(); G]; GROUP_ROWS.min(n - first)];
+        simd::widest(Rows { csr, z: &z, first, out: &mut product });
+        for (l, rows) in part.iter_mut().enumerate() {
+            match scale {
+                Some(scale) => {
+                    let scale = &scale[first..];
+                    rows.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| *y = p[l] * s);
+                }
+                None => rows.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
+            }
+        }
+    });
 }
 
 /// Groups of columns go through the stencil together.

@@ -49,6 +49,18 @@ pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
 }
 
+/// Columns from this length on are worked on at the same time.
+const LONG: usize = 1 << 14;
+
+/// Calls `f(j, column)` for each column of a block.
+pub(crate) fn for_each_column(block: &mut [f64], n: usize, f: impl Fn(usize, &mut [f64]) + Sync + Send) {
+    if n >= LONG {
+        crate::parallel::for_each_chunk(block, n, f);
+    } else {
+        block.chunks_exact_mut(n.max(1)).enumerate().for_each(|(j, column)| f(j, column));
+    }
+}
+
 /// Σ xᵢ.
 pub fn sum(x: &[f64]) -> f64 {
     let mut sums = [0.0; 8];

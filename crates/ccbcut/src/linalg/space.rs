@@ -7,15 +7,15 @@ use crate::{parallel, random::Random};
 use super::{
     LinearOperator, axpy,
     dense::symmetric_eigen,
-    dot, norm,
+    dot, for_each_column, norm,
     orthonormalize::{orthonormalize, project_out},
 };
 
 /// Rows that one partial sum of a Gram matrix covers.
 const GRAM_ROWS: usize = 2048;
 
-/// Columns of a product that one task computes.
-const COLUMNS: usize = 8;
+/// Rows of a product that one task computes.
+const PRODUCT_ROWS: usize = 4096;
 
 /// Columns times basis vectors up to which new columns are made orthonormal one by one.
 const ONE_BY_ONE: usize = 48;
@@ -30,11 +30,27 @@ pub(super) struct Space<'a> {
     pub(super) basis: Vec<f64>,
     pub(super) image: Vec<f64>,
     pub(super) projected: Vec<f64>,
+    /// Blocks that are done with. A large one that is allocated anew comes as fresh pages, and these cost as much time as
+    /// what is computed in them.
+    spare: Vec<Vec<f64>>,
 }
 
 impl<'a> Space<'a> {
     pub(super) fn new(n: usize, null: &'a [f64]) -> Self {
-        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new() }
+        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new(), spare: Vec::new() }
+    }
+
+    /// A block of zeros.
+    pub(super) fn block(&mut self, len: usize) -> Vec<f64> {
+        let mut block = self.spare.pop().unwrap_or_default();
+        block.clear();
+        block.resize(len, 0.0);
+        block
+    }
+
+    /// Keeps a block for later use.
+    pub(super) fn give_back(&mut self, block: Vec<f64>) {
+        self.spare.push(block);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,9 +97,10 @@ impl<'a> Space<'a> {
                 }
             }
         } else {
-            let columns = self.orthonormal_block(columns);
+            columns = self.orthonormal_block(columns);
             self.basis.extend_from_slice(&columns);
         }
+        self.give_back(columns);
         let added = self.len() - before;
         self.image.resize(self.basis.len(), 0.0);
         a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
@@ -94,10 +111,10 @@ impl<'a> Space<'a> {
     /// An orthonormal basis of what a block of unit columns adds to the space, by matrix products: against the basis,
     /// then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and Wu 2002,
     /// <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
-    pub(super) fn orthonormal_block(&self, mut columns: Vec<f64>) -> Vec<f64> {
+    pub(super) fn orthonormal_block(&mut self, mut columns: Vec<f64>) -> Vec<f64> {
         let n = self.n;
         for pass in 0..4 {
-            columns.chunks_exact_mut(n).for_each(|column| project_out(self.null, column));
+            for_each_column(&mut columns, n, |_, column| project_out(self.null, column));
             let mut overlap = 0.0_f64;
             if !self.basis.is_empty() {
                 let coefficients = gram(&self.basis, &columns, n);
@@ -122,7 +139,9 @@ impl<'a> Space<'a> {
                 .filter(|&(&value, _)| value > least)
                 .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
                 .collect();
-            columns = combination(&columns, &kept, n);
+            let mut turned = self.block(n * (kept.len() / m));
+            add_combination(&columns, &kept, &mut turned, n, 1.0);
+            self.give_back(std::mem::replace(&mut columns, turned));
             // A small overlap is gone after one correction; a large one leaves rounding behind.
             if columns.is_empty() || (pass > 0 && overlap < 1e-6) {
                 break;
@@ -155,14 +174,14 @@ impl<'a> Space<'a> {
 
 /// Gives every column unit length; what has none becomes zero.
 pub(super) fn unit_columns(columns: &mut [f64], n: usize) {
-    for column in columns.chunks_exact_mut(n) {
+    for_each_column(columns, n, |_, column| {
         let length = norm(column);
         if length > 0.0 && length.is_finite() {
             column.iter_mut().for_each(|v| *v /= length);
         } else {
             column.fill(0.0);
         }
-    }
+    });
 }
 
 /// Vᵀ W, summed over fixed blocks of rows.
@@ -194,14 +213,20 @@ pub(super) fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
     out
 }
 
-/// W ← W + factor V S, a few columns per task.
+/// W ← W + factor V S, a few rows per task.
 pub(super) fn add_combination(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
-    let m = v.len() / n;
-    let v = MatRef::from_column_major_slice(v, n, m);
-    parallel::for_each_chunk(out, COLUMNS * n, |b, columns| {
-        let count = columns.len() / n;
-        let s = MatRef::from_column_major_slice(&s[b * COLUMNS * m..(b * COLUMNS + count) * m], m, count);
-        let out = MatMut::from_column_major_slice_mut(columns, n, count);
+    let (m, count) = (v.len() / n, out.len() / n);
+    let (v, s) = (MatRef::from_column_major_slice(v, n, m), MatRef::from_column_major_slice(s, m, count));
+    let mut rest = MatMut::from_column_major_slice_mut(out, n, count);
+    let mut parts = Vec::with_capacity(n.div_ceil(PRODUCT_ROWS));
+    while rest.nrows() > 0 {
+        let rows = PRODUCT_ROWS.min(rest.nrows());
+        let (part, others) = rest.split_at_row_mut(rows);
+        parts.push(part);
+        rest = others;
+    }
+    parallel::for_each_part(parts, |b, out| {
+        let v = v.subrows(b * PRODUCT_ROWS, out.nrows());
         matmul(out, Accum::Add, v, s, factor, Par::Seq);
     });
 }

@@ -87,14 +87,12 @@ pub fn smallest(
         let lengths: Vec<f64> = residuals.chunks_exact(n).map(norm).collect();
         let goals: Vec<f64> =
             values.iter().map(|value| params.residual_tol + params.relative_tol * value.max(0.0)).collect();
-        let mut mapped = vec![0.0; residuals.len()];
         // Pairs beyond the wanted ones only help; those far below the tolerance would add nothing but noise.
         let active: Vec<usize> = (0..count).filter(|&j| lengths[j] > 0.02 * goals[j]).collect();
-        let mut packed = Vec::with_capacity(active.len() * n);
-        active.iter().for_each(|&j| packed.extend_from_slice(&residuals[j * n..(j + 1) * n]));
-        mapped.truncate(packed.len());
-        inverse(&packed, &mut mapped);
-        drop(std::mem::take(&mut residuals));
+        keep_columns(&mut residuals, n, &active);
+        let mut mapped = space.block(residuals.len());
+        inverse(&residuals, &mut mapped);
+        space.give_back(residuals);
         let moves: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
         let largest =
             |ratios: &[f64]| lengths.iter().zip(ratios).take(wanted).map(|(l, g)| l / g).fold(0.0, f64::max);
@@ -120,15 +118,10 @@ pub fn smallest(
             previous.clone_from(&rotation);
         }
         let done = |j: usize, moved: f64| lengths[j] <= 0.5 * goals[j] && moved <= 0.5 * params.mapped_tol;
-        let mut fresh = Vec::with_capacity(mapped.len());
-        for ((column, &moved), &j) in mapped.chunks_exact(n).zip(&moves).zip(&active) {
-            if !done(j, moved) {
-                fresh.extend_from_slice(column);
-            }
-        }
-        drop(mapped);
+        let fresh: Vec<usize> = (0..active.len()).filter(|&a| !done(active[a], moves[a])).collect();
+        keep_columns(&mut mapped, n, &fresh);
         steps += 1;
-        if space.extend(a, fresh) == 0 {
+        if space.extend(a, mapped) == 0 {
             // Nothing new: rounding is all that is left.
             values.truncate(wanted);
             let (_, rotation) = symmetric_eigen(&space.projected, space.len());
@@ -138,11 +131,20 @@ pub fn smallest(
     }
 }
 
+/// Drops all columns of a block but some, which are named in increasing order.
+fn keep_columns(block: &mut Vec<f64>, n: usize, kept: &[usize]) {
+    for (to, &from) in kept.iter().enumerate().filter(|(to, from)| to < *from) {
+        block.copy_within(from * n..(from + 1) * n, to * n);
+    }
+    block.truncate(kept.len() * n);
+}
+
 impl Space<'_> {
     /// R = A V S − V S Θ.
-    fn residuals(&self, values: &[f64], rotation: &[f64]) -> Vec<f64> {
+    fn residuals(&mut self, values: &[f64], rotation: &[f64]) -> Vec<f64> {
         let m = self.len();
-        let mut residuals = combination(&self.image, rotation, self.n);
+        let mut residuals = self.block(self.n * values.len());
+        add_combination(&self.image, rotation, &mut residuals, self.n, 1.0);
         let scaled: Vec<f64> =
             rotation.chunks_exact(m).zip(values).flat_map(|(s, v)| s.iter().map(move |s| s * v)).collect();
         add_combination(&self.basis, &scaled, &mut residuals, self.n, -1.0);
@@ -170,8 +172,14 @@ impl Space<'_> {
             }
         }
         let k = kept.len() / m;
-        self.basis = combination(&self.basis, &kept, self.n);
-        self.image = combination(&self.image, &kept, self.n);
+        let mut turned = self.block(0);
+        for columns in [&mut self.basis, &mut self.image] {
+            turned.clear();
+            turned.resize(k * self.n, 0.0);
+            add_combination(columns, &kept, &mut turned, self.n, 1.0);
+            columns.clone_from(&turned);
+        }
+        self.give_back(turned);
         let half = combination(&self.projected, &kept, m);
         let mut projected = gram(&kept, &half, m);
         for i in 0..k {

@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 48;
 
 /// Cuts in a row that may leave nine tenths or more in one piece. In a graph without small separators the only small
 /// levels are around single vertices, and each would cost a few searches of the whole.
-const MAX_IDLE: usize = 4;
+const MAX_IDLE: usize = 1;
 
 /// The pattern of one connected graph.
 pub(super) struct Pattern<'a> {
