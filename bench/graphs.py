@@ -3,7 +3,7 @@
 
     python3 bench/graphs.py                        sizes 1000 and 10000, three seeds
     python3 bench/graphs.py --sizes 1000 --seeds 1 a look
-    python3 bench/graphs.py --sizes 1000,10000,100000,1000000 --cap 1800
+    python3 bench/graphs.py --families "ten equal parts" --sizes 10000,100000,1000000 --seeds 1 --threads 2 --cap 1800
 
 Generators, seeds and the margin below were fixed before the first run: on graphs with parts of uneven sizes, tau = 1.5
 must beat tau = 2 by 0.05 of the adjusted Rand index on average. See README.md.
@@ -22,6 +22,7 @@ from peer import machine  # noqa: E402
 from peer.machine import BENCH, Failure, say  # noqa: E402
 
 FAMILIES = ["planted 10:1", "LFR-like", "two moons", "blocks 1 component", "blocks 5 components", "blocks 20 components"]
+GROWTH = "ten equal parts"
 UNEVEN = ["planted 10:1", "LFR-like"]
 MARGIN = 0.05
 WORKER = BENCH / "peer" / "graph_worker.py"
@@ -38,6 +39,7 @@ def parse(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000", metavar="N,N", help="numbers of vertices")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="graphs of each kind and size")
+    parser.add_argument("--families", default=",".join(FAMILIES), metavar="F,F", help=f"kinds of graphs; also: {GROWTH}")
     parser.add_argument("--cap", type=float, default=300, metavar="S", help="stop a run after so many seconds")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each run")
     parser.add_argument("--ccbcut", metavar="PATH", help="the command to time, instead of building it")
@@ -46,6 +48,10 @@ def parse(words=None):
     parser.add_argument("--json", metavar="FILE", help="where the data goes")
     options = parser.parse_args(words)
     options.sizes = [int(n) for n in options.sizes.split(",")]
+    options.families = [family.strip() for family in options.families.split(",")]
+    known = [*FAMILIES, GROWTH]
+    if unknown := [family for family in options.families if family not in known]:
+        parser.error(f"no kind of graph is called {unknown[0]!r}; there are {', '.join(known)}")
     return options
 
 
@@ -87,9 +93,9 @@ def one_graph(options, family, n, seed, folder):
     return rows
 
 
-def table(rows, sizes):
+def table(rows, families, sizes):
     lines = ["| graph | n | method | ARI | seconds | peak MB | failed |", "|---|---|---|---|---|---|---|"]
-    for family in FAMILIES:
+    for family in families:
         for n in sizes:
             for name in [*OURS, PEER]:
                 mine = [r for r in rows if (r["family"], r["asked"], r["method"]) == (family, n, name)]
@@ -125,10 +131,10 @@ def main():
     options.ccbcut = options.ccbcut or machine.build()
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        for family in FAMILIES:
+        for number, family in enumerate(options.families):
             for n in options.sizes:
                 for seed in range(options.seeds):
-                    folder = Path(work) / f"{FAMILIES.index(family)}-{n}-{seed}"
+                    folder = Path(work) / f"{number}-{n}-{seed}"
                     folder.mkdir()
                     found = one_graph(options, family, n, seed, folder)
                     rows += [{**row, "asked": n} for row in found]
@@ -138,7 +144,7 @@ def main():
             "",
             f"{options.seeds} seeds, {options.threads} thread(s). Seconds are those of the cut alone, means over the seeds.",
             "",
-            table(rows, options.sizes),
+            table(rows, options.families, options.sizes),
             "",
             "tau = 1.5 against tau = 2 on graphs with parts of uneven sizes (adjusted Rand index):",
             "",

@@ -18,6 +18,7 @@ DEGREE_INSIDE, DEGREE_OUTSIDE = 20.0, 4.0
 UNEVEN = [10, 10, 10, 1, 1]
 BLOCKS = 20
 MOON_NOISE = 0.08
+EQUAL, EQUAL_DEGREE, EQUAL_MIXING = 10, 20, 0.2
 LFR_DEGREES, LFR_SIZES, LFR_MIXING = (2.5, 10, 100), (1.5, 0.02, 0.2), 0.2
 
 
@@ -71,6 +72,19 @@ def lfr(random, n):
     return n, np.concatenate(heads), np.concatenate(tails), truth
 
 
+def equal(random, n):
+    """Equal parts and a fixed number of edges per vertex, a share of which take no notice of the parts."""
+    size = n // EQUAL
+    n = EQUAL * size
+    truth = np.arange(n) // size
+    count = n * EQUAL_DEGREE // 2
+    heads = random.integers(0, n, count)
+    tails = truth[heads] * size + random.integers(0, size, count)
+    anywhere = int(EQUAL_MIXING * count)
+    tails[:anywhere] = random.integers(0, n, anywhere)
+    return n, heads, tails, truth
+
+
 def moons(random, n):
     angle = np.pi * random.random(n)
     truth = np.arange(n) % 2
@@ -92,6 +106,8 @@ def make(family, n, seed, folder):
         n, i, j, truth = blocks(random, sizes, np.ones((len(sizes), len(sizes)), bool))
     elif family == "LFR-like":
         n, i, j, truth = lfr(random, n)
+    elif family == "ten equal parts":
+        n, i, j, truth = equal(random, n)
     else:
         components = int(family.split()[1])
         group = np.arange(BLOCKS) * components // BLOCKS

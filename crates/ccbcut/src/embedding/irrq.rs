@@ -92,9 +92,10 @@ impl Irrq {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
                 f: objective::f_of(&distances, self.variant, self.tau, epsilon),
-                j_tau: match self.n_components {
-                    1 => objective::j_tau_of_one_column(&distances, self.tau),
-                    _ => objective::j_tau(graph, &y, self.tau),
+                j_tau: if self.n_components == 1 || self.tau == 2.0 {
+                    objective::j_tau_of_distances(&distances, self.tau)
+                } else {
+                    objective::j_tau(graph, &y, self.tau)
                 },
                 j2: 2.0 * pairs.values.iter().sum::<f64>(),
                 eigenvalues: pairs.values,

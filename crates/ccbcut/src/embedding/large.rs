@@ -47,6 +47,7 @@ pub(super) fn smallest(
         n_pairs: params.n_pairs,
         residual_tol: params.tol * largest,
         relative_tol: 0.0,
+        band_slack: 1.0,
         mapped_tol: params.tol.max(ACCEPTED),
         max_steps: MAX_STEPS,
         max_basis: limits::max_basis(n, params.n_pairs),

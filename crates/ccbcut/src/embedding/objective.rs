@@ -47,7 +47,7 @@ impl HalfPower {
 /// O(|E| k).
 pub fn j_tau(graph: &Graph, embedding: &Embedding, tau: f64) -> f64 {
     if embedding.n_components() == 1 {
-        return j_tau_of_one_column(&embedding.distances(graph), tau);
+        return j_tau_of_distances(&embedding.distances(graph), tau);
     }
     let power = HalfPower::new(tau);
     2.0 * graph.sum_edges(|i, j, w| {
@@ -74,8 +74,8 @@ fn taxicab(a: &[f64], b: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
 }
 
-/// The same for an embedding of one column, whose distances are known.
-pub(super) fn j_tau_of_one_column(distances: &Distances<'_>, tau: f64) -> f64 {
+/// The same where Euclidean distances say it all: one column, or τ = 2.
+pub(super) fn j_tau_of_distances(distances: &Distances<'_>, tau: f64) -> f64 {
     let power = HalfPower::new(tau);
     2.0 * match tau {
         1.0 => distances.sum(|w, squared| w * squared.sqrt()),

@@ -17,6 +17,10 @@ pub(super) const ACCEPTED: f64 = 1e-4;
 /// dense band of them, in which one vector is as good as another and none converges.
 pub(super) const ACCEPTED_LAST: f64 = 5e-2;
 
+/// Within that band residuals may be larger by this factor: a mean of many vectors of one eigenvalue up to 1 % costs as much as
+/// any of them.
+const BAND_SLACK: f64 = 100.0;
+
 /// Steps before giving up …
 const MAX_STEPS: usize = 400;
 
@@ -45,6 +49,7 @@ pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start
         n_pairs: params.n_pairs,
         residual_tol: 0.0,
         relative_tol: params.tol.max(ACCEPTED),
+        band_slack: BAND_SLACK,
         mapped_tol: f64::INFINITY,
         max_steps: MAX_STEPS.min((MAX_WORK / work) as usize),
         max_basis,
