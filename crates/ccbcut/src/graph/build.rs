@@ -182,11 +182,17 @@ impl Graph {
     fn with_transposes_averaged(mut self, tolerance: f64) -> Result<Self> {
         let Storage::Sparse(csr) = &self.storage else { return Ok(self) };
         let mut averaged = csr.weights.clone();
+        // Rows are sorted and come in order: what is looked for in one of them is never before what was.
+        let mut next: Vec<usize> = csr.offsets[..self.n_vertices()].to_vec();
         for i in 0..self.n_vertices() {
             for position in csr.offsets[i]..csr.offsets[i + 1] {
                 let j = csr.targets[position] as usize;
-                let (back, weights) = csr.row(j);
-                let transposed = back.binary_search(&(i as u32)).map_or(0.0, |p| weights[p]);
+                let (at, end) = (&mut next[j], csr.offsets[j + 1]);
+                while *at < end && (csr.targets[*at] as usize) < i {
+                    *at += 1;
+                }
+                let is_there = *at < end && csr.targets[*at] as usize == i;
+                let transposed = if is_there { csr.weights[*at] } else { 0.0 };
                 let weight = csr.weights[position];
                 if (weight - transposed).abs() > tolerance * weight.max(transposed) {
                     return Err(Error::Asymmetric { row: i, col: j, weight, transposed });
