@@ -92,11 +92,7 @@ impl Irrq {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
                 f: objective::f_of(&distances, self.variant, self.tau, epsilon),
-                j_tau: if self.n_components == 1 || self.tau == 2.0 {
-                    objective::j_tau_of_distances(&distances, self.tau)
-                } else {
-                    objective::j_tau(graph, &y, self.tau)
-                },
+                j_tau: objective::j_tau_of(&distances, self.n_components, self.tau),
                 j2: 2.0 * pairs.values.iter().sum::<f64>(),
                 eigenvalues: pairs.values,
                 residual: pairs.residual,

@@ -46,40 +46,18 @@ impl HalfPower {
 /// # Complexity
 /// O(|E| k).
 pub fn j_tau(graph: &Graph, embedding: &Embedding, tau: f64) -> f64 {
-    if embedding.n_components() == 1 {
-        return j_tau_of_distances(&embedding.distances(graph), tau);
-    }
-    let power = HalfPower::new(tau);
-    2.0 * graph.sum_edges(|i, j, w| {
-        let (a, b) = (embedding.row(i), embedding.row(j));
-        w * if tau == 1.0 {
-            taxicab(a, b)
-        } else {
-            a.iter().zip(b).map(|(a, b)| power.of((a - b) * (a - b))).sum()
-        }
-    })
+    j_tau_of(&embedding.distances(graph), embedding.n_components(), tau)
 }
 
-/// Σ |a − b|, with four running sums.
-#[inline]
-fn taxicab(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let (x, y) = (a.chunks_exact(4), b.chunks_exact(4));
-    let tail: f64 = x.remainder().iter().zip(y.remainder()).map(|(a, b)| (a - b).abs()).sum();
-    for (a, b) in x.zip(y) {
-        for l in 0..4 {
-            sums[l] += (a[l] - b[l]).abs();
-        }
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
-}
-
-/// The same where Euclidean distances say it all: one column, or τ = 2.
-pub(super) fn j_tau_of_distances(distances: &Distances<'_>, tau: f64) -> f64 {
+/// The same for known distances: they say it all for one column, or τ = 2.
+pub(super) fn j_tau_of(distances: &Distances<'_>, n_components: usize, tau: f64) -> f64 {
     let power = HalfPower::new(tau);
-    2.0 * match tau {
-        1.0 => distances.sum(|w, squared| w * squared.sqrt()),
-        _ => distances.sum(|w, squared| w * power.of(squared)),
+    2.0 * match (n_components, tau) {
+        (_, 2.0) => distances.sum(|w, squared| w * squared),
+        (1, 1.0) => distances.sum(|w, squared| w * squared.sqrt()),
+        (1, _) => distances.sum(|w, squared| w * power.of(squared)),
+        (_, 1.0) => distances.sum_by_coordinate(f64::abs),
+        _ => distances.sum_by_coordinate(|difference| power.of(difference * difference)),
     }
 }
 

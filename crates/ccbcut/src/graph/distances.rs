@@ -51,6 +51,22 @@ impl<'a> Distances<'a> {
         }
     }
 
+    /// Σ w Σ_c f(Δ_c) over the edges, each counted once, and the coordinates; f(0) must be 0.
+    pub(crate) fn sum_by_coordinate(&self, f: impl Fn(f64) -> f64 + Sync + Send) -> f64 {
+        match &self.graph.storage {
+            Storage::Sparse(csr) => {
+                let (padded, width) = padded(csr, self.rows, self.n_columns);
+                parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
+                    simd::widest(SumCoordinates { csr, padded: &padded, width, rows, f: &f })
+                })
+            }
+            Storage::Stencil(_) => self.graph.sum_edges(|i, j, w| {
+                let row = |v: usize| &self.rows[v * self.n_columns..(v + 1) * self.n_columns];
+                w * row(i).iter().zip(row(j)).map(|(a, b)| f(a - b)).sum::<f64>()
+            }),
+        }
+    }
+
     /// f(w, ‖Δ‖²) for the edges, each once.
     pub(crate) fn map(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Vec<f64> {
         match &self.graph.storage {
@@ -155,13 +171,58 @@ fn squared(csr: &Csr, rows: &[f64], n_columns: usize) -> Vec<f64> {
     if n_columns == 1 {
         return by_rows(csr, |range, out| simd::widest(OneColumn { csr, column: rows, rows: range, out }));
     }
-    // Rows padded to whole lanes.
+    let (padded, width) = padded(csr, rows, n_columns);
+    by_rows(csr, |rows, out| simd::widest(Columns { csr, padded: &padded, width, rows, out }))
+}
+
+/// Rows padded with zeros to whole lanes, and their length.
+fn padded(csr: &Csr, rows: &[f64], n_columns: usize) -> (Vec<f64>, usize) {
     let width = n_columns.next_multiple_of(LANES).max(LANES);
     let mut padded = vec![0.0; csr.n_rows() * width];
     for (out, row) in padded.chunks_exact_mut(width).zip(rows.chunks_exact(n_columns.max(1))) {
         out[..n_columns].copy_from_slice(row);
     }
-    by_rows(csr, |rows, out| simd::widest(Columns { csr, padded: &padded, width, rows, out }))
+    (padded, width)
+}
+
+/// Σ w Σ_c f(Δ_c) over the edges of some rows.
+struct SumCoordinates<'a, F> {
+    csr: &'a Csr,
+    padded: &'a [f64],
+    width: usize,
+    rows: Range<usize>,
+    f: &'a F,
+}
+
+impl<F: Fn(f64) -> f64> pulp::NullaryFnOnce for SumCoordinates<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let row = |i: usize| &self.padded[i * self.width..(i + 1) * self.width];
+        let halves = self.csr.halves();
+        let mut total = 0.0;
+        for i in self.rows {
+            let own = row(i);
+            let weights = &self.csr.weights[halves.middle[i]..self.csr.offsets[i + 1]];
+            for (&j, &w) in self.csr.targets[self.csr.upper(i)].iter().zip(weights) {
+                let mut sums = [0.0; LANES];
+                for (a, b) in own.chunks_exact(LANES).zip(row(j as usize).chunks_exact(LANES)) {
+                    for l in 0..LANES {
+                        sums[l] += (self.f)(a[l] - b[l]);
+                    }
+                }
+                total += w * lanes_sum(sums);
+            }
+        }
+        total
+    }
+}
+
+/// The sum of all lanes.
+#[inline(always)]
+fn lanes_sum(sums: [f64; LANES]) -> f64 {
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
 }
 
 /// The squared differences of one coordinate along the edges of some rows.
@@ -214,8 +275,7 @@ impl pulp::NullaryFnOnce for Columns<'_> {
                         sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
                     }
                 }
-                *out =
-                    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+                *out = lanes_sum(sums);
             }
         }
     }
@@ -236,15 +296,21 @@ mod tests {
                     (0..graph.n_vertices() * n_columns).map(|i| (i as f64 * 0.7).sin()).collect();
                 let distances = Distances::new(&graph, &rows, n_columns);
                 let f = |w: f64, d: f64| (w * d + 0.1).sqrt();
-                let naive = graph.map_edges(|i, j, w| f(w, distances.between(i, j)));
+                let values = graph.map_edges(|i, j, w| f(w, distances.between(i, j)));
                 let fast = distances.map(f);
-                assert_eq!(naive.len(), fast.len());
-                assert!(naive.iter().zip(&fast).all(|(a, b)| (a - b).abs() <= 1e-14 * a));
-                let (total, expected) = (distances.sum(f), naive.iter().sum::<f64>());
+                assert_eq!(values.len(), fast.len());
+                assert!(values.iter().zip(&fast).all(|(a, b)| (a - b).abs() <= 1e-14 * a));
+                let (total, expected) = (distances.sum(f), values.iter().sum::<f64>());
                 assert!((total - expected).abs() <= 1e-12 * expected);
+                let naive = graph.sum_edges(|i, j, w| {
+                    let row = |v: usize| &rows[v * n_columns..(v + 1) * n_columns];
+                    w * row(i).iter().zip(row(j)).map(|(a, b)| (a - b).abs().sqrt()).sum::<f64>()
+                });
+                let total = distances.sum_by_coordinate(|difference| difference.abs().sqrt());
+                assert!((total - naive).abs() <= 1e-12 * naive);
                 let graph = distances.reweighted(None, f);
                 let weights = graph.map_edges(|_, _, w| w);
-                assert!(naive.iter().zip(&weights).all(|(a, b)| (a - b).abs() <= 1e-6 * a));
+                assert!(values.iter().zip(&weights).all(|(a, b)| (a - b).abs() <= 1e-6 * a));
                 // Both copies of an edge agree to the last bit.
                 graph.for_each_edge(|i, j, w| {
                     graph.for_each_neighbor(j, |k, back| assert!(k != i || back == w));
