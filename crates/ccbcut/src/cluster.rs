@@ -56,6 +56,8 @@ pub struct Partitioner {
     pub(crate) method: Method,
     pub(crate) variant: Variant,
     pub(crate) n_columns: Option<usize>,
+    /// Whether there are as many columns as parts by default, and not one fewer.
+    extra_column: bool,
     rounding: Rounding,
     n_init: usize,
     subgraph_balance: SubgraphBalance,
@@ -128,6 +130,7 @@ impl Partitioner {
             method: Method::Hierarchical,
             variant: Variant::Published,
             n_columns: None,
+            extra_column: false,
             rounding: Rounding::default(),
             n_init: 10,
             subgraph_balance: SubgraphBalance::Own,
@@ -178,7 +181,8 @@ impl Partitioner {
         self
     }
 
-    /// Columns of the multiway embedding; by default as many as parts (one fewer in the released variant).
+    /// Columns of the multiway embedding; by default one fewer than parts, which is how many tell separate parts apart. A
+    /// [`Segmenter`](crate::Segmenter) has as many as parts, as in the paper (one fewer in the released variant).
     #[must_use]
     pub fn n_columns(mut self, n_columns: usize) -> Self {
         self.n_columns = Some(n_columns);
@@ -296,12 +300,16 @@ impl Partitioner {
         self.check_solver()
     }
 
+    /// As many columns as parts by default.
+    pub(crate) fn with_extra_column(mut self) -> Self {
+        self.extra_column = true;
+        self
+    }
+
     /// Columns of the multiway embedding on a graph of n vertices.
     pub(crate) fn columns(&self, n_vertices: usize) -> usize {
-        let default = match self.variant {
-            Variant::Released => self.n_segments - 1,
-            Variant::Published | Variant::Weighted => self.n_segments,
-        };
+        let is_extra = self.extra_column && self.variant != Variant::Released;
+        let default = self.n_segments.saturating_sub(usize::from(!is_extra));
         self.n_columns.unwrap_or(default).clamp(1, n_vertices.saturating_sub(1).max(1))
     }
 

@@ -44,7 +44,7 @@ pub struct PartitionArgs {
     /// How the rows of an embedding become parts (multiway)
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub rounding: Rounding,
-    /// Columns of the embedding (multiway) [default: the number of parts, one fewer in the released variant]
+    /// Columns of the embedding (multiway) [default: the number of parts for images, else and in the released variant one fewer]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub columns: Option<usize>,
     /// Least size of a part, as a share of the whole (hierarchical) [default: 0.002 for images, 0 for graphs]
@@ -85,9 +85,9 @@ fn is_irrq(solver: &Solver) -> bool {
 impl PartitionArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
-    pub fn resolved(mut self, variant: Variant) -> Self {
+    pub fn resolved(mut self, variant: Variant, is_of_pixels: bool) -> Self {
         if self.method == Method::Multiway {
-            let fewer = usize::from(variant == Variant::Released);
+            let fewer = usize::from(variant == Variant::Released || !is_of_pixels);
             let Segments::Count(count) = self.segments else { return self };
             self.columns = self.columns.or(Some(count.saturating_sub(fewer).max(1)));
         }

@@ -62,7 +62,7 @@ impl SegmentArgs {
             self.partition.min_share = self.partition.min_share.or(Some(MIN_SHARE));
         }
         self.graph.smooth = Some(self.graph.smoothing());
-        self.partition = self.partition.resolved(self.embedding.variant);
+        self.partition = self.partition.resolved(self.embedding.variant, true);
         let default = match self.embedding.variant {
             Variant::Released => Upsampling::Nearest,
             Variant::Published | Variant::Weighted => Upsampling::Prolong,

@@ -177,14 +177,18 @@ fn a_stopped_cut_is_incomplete_but_there() {
 // ---- Defaults by variant ----------------------------------------------------------------------------------------
 
 #[test]
-fn multiway_embeddings_have_k_columns_and_the_released_ones_one_fewer() {
+fn multiway_embeddings_of_images_have_k_columns_and_those_of_graphs_and_the_released_ones_one_fewer() {
     let graph = gallery::planted(&[15, 12, 9, 6], 0.6, 0.05, 2);
+    let image = slanted(12, 16);
     for (variant, fewer) in [(Variant::Published, 0), (Variant::Weighted, 0), (Variant::Released, 1)] {
         for k in [2, 4, 7] {
             let partitioner = Partitioner::new(k, 1.0).method(Method::Multiway).variant(variant);
             let columns = |p: Partitioner| p.partition(&graph).unwrap().embedding.unwrap().n_components();
-            assert_eq!(columns(partitioner.clone()), k - fewer, "{variant:?}");
-            assert_eq!(columns(partitioner.n_columns(3)), 3);
+            assert_eq!(columns(partitioner.clone()), k - 1, "{variant:?}");
+            assert_eq!(columns(partitioner.clone().n_columns(3)), 3);
+            let segmenter = Segmenter::new(k, 1.0).levels(0).partitioner(|_| partitioner);
+            let sweeps = segmenter.segment(&image).unwrap().report.runs;
+            assert_eq!(sweeps[0].trace.iterations[0].eigenvalues.len(), k - fewer, "{variant:?}");
         }
         let split = Partitioner::new(4, 1.0).variant(variant).partition(&graph).unwrap();
         let sweeps = split.runs.iter().flat_map(|run| &run.trace.iterations);
