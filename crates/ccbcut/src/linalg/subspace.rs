@@ -26,7 +26,7 @@ pub struct Params {
     pub residual_tol: f64,
     /// … plus this times λ.
     pub relative_tol: f64,
-    /// Residuals of pairs in a band may be larger by this factor: see [`band`].
+    /// Residuals of pairs in a dense band that runs on beyond the last one known may be larger by this factor.
     pub band_slack: f64,
     /// Largest accepted length of the mapped residual.
     pub mapped_tol: f64,
