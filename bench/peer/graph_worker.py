@@ -56,7 +56,8 @@ def lfr(random, n):
         sizes.append(int(power_law(random, LFR_SIZES[0], LFR_SIZES[1] * n, LFR_SIZES[2] * n, 1)[0]))
     sizes[-1] -= sum(sizes) - n
     if sizes[-1] < LFR_SIZES[1] * n / 2:
-        sizes[-2] += sizes.pop()
+        last = sizes.pop()
+        sizes[-1] += last
     truth = np.repeat(np.arange(len(sizes)), sizes)
     degrees = power_law(random, *LFR_DEGREES, n)
     inside = np.repeat(np.arange(n), random.poisson((1 - LFR_MIXING) * degrees))
