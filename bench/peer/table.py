@@ -148,7 +148,7 @@ def readme(facts, rows):
     versions = facts["versions"]
     used = [f"{name} {versions[name]}" for name in ("scikit-learn", "scikit-image", "pyamg", "ncut-pytorch") if name in versions]
     clock = CLOCKS[facts["clock"]].split(" (")[0]
-    runs = "one run" if facts["repeats"] == 1 else f"medians of {facts['repeats']} runs"
+    runs = "one run" if facts["repeats"] == 1 else f"medians of up to {facts['repeats']} runs"
     intro = (
         f"{clock.capitalize()}, {runs} each, one thread, {case}, commit {facts['commit']}, {facts['date']}, {facts['machine']['cpu']}; "
         f"{', '.join(used)}. {noise_line(facts['noise'])}"

@@ -44,7 +44,7 @@ pub struct PartitionArgs {
     /// How the rows of an embedding become parts (multiway)
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub rounding: Rounding,
-    /// Columns of the embedding (multiway) [default: the number of parts for images, else and in the released variant one fewer]
+    /// Columns of the embedding (multiway) [default: the number of parts for images, one fewer for all else and in the released variant]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub columns: Option<usize>,
     /// Least size of a part, as a share of the whole (hierarchical) [default: 0.002 for images, 0 for graphs]

@@ -304,6 +304,11 @@ mod tests {
         let short = Embedding::new(2, 1, vec![0.0, 1.0]).unwrap();
         assert!(matches!(error(&base().start(Start::Ratio(short.clone()))), Error::ShapeMismatch { .. }));
         assert!(matches!(error(&base().start(Start::Resumed(short, 0.1))), Error::ShapeMismatch { .. }));
+        let whole = Embedding::new(10, 1, vec![0.5; 10]).unwrap();
+        for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let resumed = base().start(Start::Resumed(whole.clone(), epsilon));
+            assert_eq!(parameter(resumed), "the epsilon to go on from");
+        }
     }
 
     #[test]

@@ -252,7 +252,9 @@ mod tests {
         let weight = |i: usize, j: usize| ((i * 7 + j * 3) % 5) as f32;
         let stencil = Graph::from_stencil(6, 9, half_disc(3.0), weight).unwrap();
         let sparse = gallery::random(54, 0.2, 3);
-        for graph in [&stencil, &sparse] {
+        let of_several_groups = gallery::grid(40, 41);
+        assert!(of_several_groups.n_vertices() > GROUP_ROWS);
+        for graph in [&stencil, &sparse, &of_several_groups] {
             let n = graph.n_vertices();
             let scale: Vec<f64> = (0..n).map(|i| 1.0 / (1.0 + i as f64)).collect();
             let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();

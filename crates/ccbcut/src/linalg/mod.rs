@@ -86,3 +86,20 @@ fn dot_block(x: &[f64], y: &[f64]) -> f64 {
     }
     ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + tail
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_any_length_are_visited_once_with_their_number() {
+        for n in [1, 7, LONG - 1, LONG, LONG + 5] {
+            let mut block = vec![0.0; 5 * n];
+            for_each_column(&mut block, n, |j, column| {
+                column.iter_mut().enumerate().for_each(|(i, v)| *v += (j * n + i) as f64 + 1.0);
+            });
+            assert!(block.iter().enumerate().all(|(i, &v)| v == i as f64 + 1.0), "{n} rows");
+        }
+        for_each_column(&mut [], 0, |_, _| panic!("no columns"));
+    }
+}

@@ -6,9 +6,9 @@ pub(super) const BLOCK: usize = 64;
 /// Deepest recursion of the dissection; below it the rest is ordered by levels.
 const MAX_DEPTH: usize = 48;
 
-/// Cuts in a row that may leave nine tenths or more in one piece. In a graph without small separators the only small
+/// Cuts in a row, each leaving more than nine tenths in one piece, after which there are no more. In a graph without small separators the only small
 /// levels are around single vertices, and each would cost a few searches of the whole.
-const MAX_IDLE: usize = 1;
+const MAX_IDLE: usize = 2;
 
 /// The pattern of one connected graph.
 pub(super) struct Pattern<'a> {
@@ -97,7 +97,7 @@ impl Depth {
     }
 
     fn is_worth_a_cut(self) -> bool {
-        self.cuts < MAX_DEPTH && self.idle <= MAX_IDLE
+        self.cuts < MAX_DEPTH && self.idle < MAX_IDLE
     }
 }
 
@@ -268,6 +268,18 @@ mod tests {
             assert_eq!(ordering.starts.last(), Some(&graph.n_vertices()));
             assert!(ordering.starts.windows(2).all(|w| w[0] < w[1] && w[1] - w[0] <= BLOCK));
         }
+    }
+
+    #[test]
+    fn cuts_that_leave_nearly_everything_in_one_piece_come_to_an_end() {
+        let mut depth = Depth::default();
+        for size in [95, 40, 91] {
+            depth = depth.below(size, 100);
+            assert!(depth.is_worth_a_cut());
+        }
+        assert!(!depth.below(99, 100).is_worth_a_cut());
+        let deepest = Depth { cuts: MAX_DEPTH - 1, idle: 0 };
+        assert!(deepest.is_worth_a_cut() && !deepest.below(1, 2).is_worth_a_cut());
     }
 
     #[test]
