@@ -9,6 +9,7 @@
 use super::{
     inner_dual::InnerDual,
     lovasz::Lovasz,
+    min_cut::MinCut,
     threshold::{Prefixes, Split, SplitContext, best_prefix},
 };
 use crate::{
@@ -21,7 +22,14 @@ use crate::{
 };
 
 /// Steps of the first inner problem.
-const FIRST_LIMIT: usize = 40;
+const STEPS: usize = 20;
+
+/// The most steps of an inner problem, and the edges that they may visit in all.
+const MOST_STEPS: usize = 5120;
+const WORK: usize = 1 << 22;
+
+/// Where that many steps lower the quotient by less than this share of itself, a minimum cut solves the inner problem.
+const GOOD_GAIN: f64 = 1e-2;
 
 /// A step counts when the quotient falls by more than this share of itself.
 const LEAST_GAIN: f64 = 1e-10;
@@ -132,10 +140,11 @@ impl BalancedCut {
     ) -> Result<Descents> {
         self.validate(graph)?;
         let pi = balance.weights(graph)?;
-        let dual = InnerDual::new(graph);
+        let (dual, cut) = (InnerDual::new(graph), MinCut::new(graph));
         let n = graph.n_vertices();
         let descent = Descent {
             dual: &dual,
+            cut: &cut,
             lovasz: Lovasz { criterion: self.criterion, pi: &pi },
             stop,
             limit: self.max_outer,
@@ -181,9 +190,10 @@ impl BalancedCut {
                 expected,
             });
         };
-        let dual = InnerDual::new(graph);
+        let (dual, cut) = (InnerDual::new(graph), MinCut::new(graph));
         let lovasz = Lovasz { criterion: self.criterion, pi: &pi };
-        let (column, _) = Descent { dual: &dual, lovasz, stop: &|| false, limit: self.max_outer }.run(start);
+        let (column, _) =
+            Descent { dual: &dual, cut: &cut, lovasz, stop: &|| false, limit: self.max_outer }.run(start);
         let found = round(&ctx, &column)?;
         let is_better = |split: &Split| split.cost(self.criterion) < given.cost(self.criterion);
         Ok(found.filter(is_better).unwrap_or(given))
@@ -239,6 +249,7 @@ fn round(ctx: &SplitContext<'_>, values: &[f64]) -> Result<Option<Split>> {
 /// One descent.
 struct Descent<'a> {
     dual: &'a InnerDual,
+    cut: &'a MinCut,
     lovasz: Lovasz<'a>,
     stop: &'a (dyn Fn() -> bool + Sync),
     limit: usize,
@@ -250,37 +261,45 @@ impl Descent<'_> {
         let Some(mut f) = normalized(start) else { return (vec![0.0; self.lovasz.pi.len()], f64::INFINITY) };
         let mut quotient = self.quotient(&f);
         let mut flow = self.dual.flow();
-        let (mut limit, mut bound) = (FIRST_LIMIT, 5120);
-        let mut taken = 0;
+        let most = (WORK / self.dual.n_edges().max(1)).clamp(STEPS, MOST_STEPS);
+        let mut steps = STEPS;
         for _ in 0..self.limit {
             // Nothing is below zero.
             if quotient <= 0.0 || (self.stop)() {
                 break;
             }
             let z: Vec<f64> = self.lovasz.subgradient(&f).iter().map(|s| quotient * s).collect();
-            let next = normalized(self.dual.solve(&z, &mut flow, limit, self.stop));
-            let lower = next.and_then(|g| {
-                let value = self.quotient(&g);
-                (value < quotient * (1.0 - LEAST_GAIN)).then_some((g, value))
-            });
-            if let Some((g, value)) = lower {
-                flow.scale(value / quotient);
-                (f, quotient) = (g, value);
-                taken += 1;
-                bound = match taken {
-                    0..5 => bound,
-                    5..10 => bound.min(1280),
-                    _ => bound.min(640),
-                };
-                limit = limit.min(bound);
-            } else {
-                limit *= 2;
-                if limit > bound {
-                    break;
+            let mut best = self.measured(self.dual.solve(&z, &mut flow, steps, self.stop));
+            let falls = |best: &Option<(Vec<f64>, f64)>, share: f64| {
+                best.as_ref().is_some_and(|(_, value)| *value < quotient * (1.0 - share))
+            };
+            if 2 * steps <= most {
+                if !falls(&best, LEAST_GAIN) {
+                    steps *= 2;
+                    continue;
                 }
+            } else if !falls(&best, GOOD_GAIN)
+                && let Some(set) = self.cut.solve(&z, flow.feasible(), self.stop)
+            {
+                let set = self.measured(set.iter().map(|&inside| f64::from(u8::from(inside))).collect());
+                best = [best, set].into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
+            }
+            match best {
+                Some((g, value)) if value < quotient * (1.0 - LEAST_GAIN) => {
+                    flow.scale(value / quotient);
+                    (f, quotient) = (g, value);
+                }
+                _ => break,
             }
         }
         (f, quotient)
+    }
+
+    /// A vector and its quotient; `None` when it is constant.
+    fn measured(&self, f: Vec<f64>) -> Option<(Vec<f64>, f64)> {
+        let f = normalized(f)?;
+        let quotient = self.quotient(&f);
+        Some((f, quotient))
     }
 
     fn quotient(&self, f: &[f64]) -> f64 {

@@ -57,6 +57,11 @@ impl Flow {
     pub(super) fn scale(&mut self, factor: f64) {
         self.alpha.iter_mut().for_each(|a| *a *= factor);
     }
+
+    /// The last α within [−1, 1].
+    pub(super) fn feasible(&self) -> &[f64] {
+        &self.before
+    }
 }
 
 impl InnerDual {
@@ -104,6 +109,10 @@ impl InnerDual {
             }
         }
         pieces
+    }
+
+    pub(super) fn n_edges(&self) -> usize {
+        self.weights.len()
     }
 
     /// α = 0.

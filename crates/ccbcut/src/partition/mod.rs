@@ -13,6 +13,7 @@ mod dendrogram;
 mod discretize;
 mod inner_dual;
 mod lovasz;
+mod min_cut;
 mod multiway;
 mod peel;
 mod refine;

@@ -22,8 +22,12 @@ const BLOCK: usize = 32;
 /// Columns of a tile; its rows are those of the band that it belongs to.
 const TILE: usize = 16;
 
-/// Bytes of factors at a time. Fewer would stay in a nearer cache, but every pair is looked at once each time.
-const CACHE: usize = 1 << 22;
+/// Bytes of factors at a time, of which those out of reach are never touched. Fewer would stay in a nearer cache, but every
+/// pair is looked at once each time.
+const CACHE: usize = 1 << 23;
+
+/// Blocks at a time at most: one bit each.
+const MOST_BLOCKS: usize = u64::BITS as usize;
 
 /// One number for each kernel of a block. Registers are read fastest where they do not straddle two lines of the cache.
 #[derive(Clone, Copy)]
@@ -92,7 +96,7 @@ struct Pixel {
     /// The first channel.
     first: f32,
     /// For both orders, one bit per block.
-    masks: [u32; 2],
+    masks: [u64; 2],
 }
 
 impl<'a> FastModel<'a> {
@@ -133,7 +137,7 @@ impl<'a> FastModel<'a> {
         sums.resize(tile.len() * self.offsets.len(), 0.0);
         let live = self.live_blocks(tile, reached);
         let per_block = 2 * (tile.len() + reached.len()) * size_of::<Block>();
-        let at_once = (CACHE / per_block.max(1)).clamp(1, 32);
+        let at_once = (CACHE / per_block.max(1)).clamp(1, MOST_BLOCKS);
         for blocks in live.chunks(at_once) {
             simd::widest(Fill { model: self, end: End::Own, rectangle: tile, blocks, factors: own });
             simd::widest(Fill { model: self, end: End::Other, rectangle: reached, blocks, factors: other });
@@ -182,17 +186,6 @@ impl<'a> FastModel<'a> {
             (PmiOrdering::FirstChannel, End::Own, 1..) => [3, 1, 2],
             (PmiOrdering::FirstChannel, End::Other, 1..) => [0, 4, 5],
         }
-    }
-
-    /// Whether a pixel may be in reach of a block.
-    #[inline(always)]
-    fn is_near(&self, block: &KernelBlock, dimensions: [usize; 3], pixel: [f32; 3]) -> bool {
-        let mut is_near = true;
-        for ch in 0..3 {
-            let (low, high) = self.reach(block, dimensions[ch], ch);
-            is_near &= low < pixel[ch] && pixel[ch] < high;
-        }
-        is_near
     }
 
     /// Between which values of a channel some kernel of a block is not zero.
@@ -248,6 +241,7 @@ impl pulp::NullaryFnOnce for Fill<'_> {
         factors.values.resize((2 * n * blocks.len()).max(factors.values.len()), Block([0.0; BLOCK]));
         factors.pixels.clear();
         factors.pixels.resize(n, Pixel::default());
+        let reaches = [0, 1].map(|order| Reaches::new(model, blocks, model.dimensions(end, order)));
         for at in 0..n {
             let p = rectangle.pixel(at, model.features.width());
             let pixel = model.features.pixel(p);
@@ -256,14 +250,19 @@ impl pulp::NullaryFnOnce for Fill<'_> {
             if model.mask.is_some_and(|mask| !mask[p]) {
                 continue;
             }
-            for (j, block) in blocks.iter().enumerate() {
+            let near = [reaches[0].around(pixel), reaches[1].around(pixel)];
+            let mut left = near[0] | near[1];
+            while left != 0 {
+                let j = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let block = blocks[j];
                 // The second and third channels meet the same dimensions in both orders, or other ones.
                 let mut known: Option<([usize; 2], Block)> = None;
                 for order in 0..2 {
-                    let [first, second, third] = model.dimensions(end, order);
-                    if !model.is_near(block, [first, second, third], pixel) {
+                    if near[order] >> j & 1 == 0 {
                         continue;
                     }
+                    let [first, second, third] = model.dimensions(end, order);
                     let rest = match known {
                         Some((dimensions, rest)) if dimensions == [second, third] => rest,
                         _ => {
@@ -279,6 +278,47 @@ impl pulp::NullaryFnOnce for Fill<'_> {
                 }
             }
         }
+    }
+}
+
+/// Between which values of each channel a pixel may be in reach of some blocks, block by block.
+struct Reaches {
+    low: [[f32; MOST_BLOCKS]; 3],
+    high: [[f32; MOST_BLOCKS]; 3],
+}
+
+impl Reaches {
+    #[inline(always)]
+    fn new(model: &FastModel<'_>, blocks: &[&KernelBlock], dimensions: [usize; 3]) -> Self {
+        // Nothing is in reach of the places that no block has.
+        let mut reaches =
+            Self { low: [[f32::INFINITY; MOST_BLOCKS]; 3], high: [[f32::NEG_INFINITY; MOST_BLOCKS]; 3] };
+        for (j, block) in blocks.iter().enumerate() {
+            for ch in 0..3 {
+                (reaches.low[ch][j], reaches.high[ch][j]) = model.reach(block, dimensions[ch], ch);
+            }
+        }
+        reaches
+    }
+
+    /// One bit for each block that a pixel may be in reach of.
+    #[inline(always)]
+    fn around(&self, pixel: [f32; 3]) -> u64 {
+        let mut is_near = [0_u8; MOST_BLOCKS];
+        for j in 0..MOST_BLOCKS {
+            let mut is_inside = 1;
+            for ch in 0..3 {
+                is_inside &= u8::from(self.low[ch][j] < pixel[ch]) & u8::from(pixel[ch] < self.high[ch][j]);
+            }
+            is_near[j] = is_inside;
+        }
+        let mut mask = 0;
+        for (byte, is_near) in is_near.chunks_exact(8).enumerate() {
+            // Eight bytes of 0 or 1 become the bits of one.
+            let eight = u64::from_le_bytes(is_near.try_into().expect("eight bytes"));
+            mask |= (eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * byte);
+        }
+        mask
     }
 }
 
@@ -386,7 +426,7 @@ impl Pairs<'_> {
 /// Σ a b over the blocks of a mask. Lanes are halved down to one, so that the sum does not depend on how many fit into a
 /// register.
 #[inline(always)]
-fn dot<S: Simd>(simd: S, a: &[Block], b: &[Block], mut mask: u32) -> f32 {
+fn dot<S: Simd>(simd: S, a: &[Block], b: &[Block], mut mask: u64) -> f32 {
     let mut sums = [simd.splat_f32s(0.0); BLOCK];
     let mut n = BLOCK / S::F32_LANES;
     while mask != 0 {
@@ -502,7 +542,7 @@ mod tests {
     }
 
     /// [`dot`] with the widest registers.
-    struct Dot<'a>(&'a [Block], &'a [Block], u32);
+    struct Dot<'a>(&'a [Block], &'a [Block], u64);
 
     impl pulp::WithSimd for Dot<'_> {
         type Output = f32;
@@ -517,7 +557,7 @@ mod tests {
         let mut random = Random::new(1);
         let mut blocks = || [(); 5].map(|()| Block(std::array::from_fn(|_| random.uniform() as f32)));
         let (a, b) = (blocks(), blocks());
-        for mask in [0_u32, 1, 0b10110, 0b11111] {
+        for mask in [0_u64, 1, 0b10110, 0b11111] {
             let live = (0..5).filter(|j| mask >> j & 1 == 1);
             let want: f64 = live
                 .flat_map(|j| a[j].0.iter().zip(&b[j].0))
