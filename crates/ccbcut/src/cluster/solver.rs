@@ -179,7 +179,7 @@ impl Partitioner {
                 let cut = BalancedCut::new(self.minimised()).n_random(self.n_starts.unwrap_or(few));
                 let found = cut.seed(self.seed).descend(sub, balance, stop)?;
                 let reason = if found.is_complete { StopReason::Converged } else { StopReason::Interrupted };
-                (found.columns, without_sweeps(reason))
+                ([found.columns, found.blurred].concat(), without_sweeps(reason))
             }
         };
         let run = Run { n_vertices: members.len(), first_vertex: members[0], trace };

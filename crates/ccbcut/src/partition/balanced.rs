@@ -25,7 +25,7 @@ use crate::{
 const STEPS: usize = 20;
 
 /// The most steps of an inner problem, and the edges that they may visit in all.
-const MOST_STEPS: usize = 5120;
+const MOST_STEPS: usize = 640;
 const WORK: usize = 1 << 22;
 
 /// Where that many steps lower the quotient by less than this share of itself, a minimum cut solves the inner problem.
@@ -59,6 +59,9 @@ pub struct Descents {
     pub columns: Vec<f64>,
     /// R/S of each.
     pub quotients: Vec<f64>,
+    /// The second eigenvector, and for each start the last vector that was not made a set. Where parts must not be small, or
+    /// are scored in a larger graph, the best set may not do, and these have more thresholds to choose from.
+    pub blurred: Vec<f64>,
     /// Whether every descent went to its end.
     pub is_complete: bool,
 }
@@ -152,16 +155,22 @@ impl BalancedCut {
         let eigen = self.eigenvector_start(graph, &pi)?;
         let starts = parallel::map(1 + self.n_random, |start| {
             if start == 0 {
-                return descent.run(eigen.clone());
+                return descent.run(eigen.set.clone());
             }
             // Streams of their own, so that each start is the same whatever the number of starts.
             let mut random = Random::new(self.seed.wrapping_add(start as u64));
             descent.run((0..n).map(|_| random.normal()).collect())
         });
-        let mut found = Descents { columns: Vec::new(), quotients: Vec::new(), is_complete: !stop() };
-        for (column, quotient) in starts {
-            found.columns.extend(column);
+        let mut found = Descents {
+            columns: Vec::new(),
+            quotients: Vec::new(),
+            blurred: eigen.vector,
+            is_complete: !stop(),
+        };
+        for End { vector, quotient, blurred } in starts {
+            found.columns.extend(vector);
             found.quotients.push(quotient);
+            found.blurred.extend(blurred);
         }
         Ok(found)
     }
@@ -192,24 +201,23 @@ impl BalancedCut {
         };
         let (dual, cut) = (InnerDual::new(graph), MinCut::new(graph));
         let lovasz = Lovasz { criterion: self.criterion, pi: &pi };
-        let (column, _) =
+        let End { vector, .. } =
             Descent { dual: &dual, cut: &cut, lovasz, stop: &|| false, limit: self.max_outer }.run(start);
-        let found = round(&ctx, &column)?;
+        let found = round(&ctx, &vector)?;
         let is_better = |split: &Split| split.cost(self.criterion) < given.cost(self.criterion);
         Ok(found.filter(is_better).unwrap_or(given))
     }
 
-    /// The indicator of the smaller side of the best threshold of the second eigenvector.
-    fn eigenvector_start(&self, graph: &Graph, pi: &[f64]) -> Result<Vec<f64>> {
+    fn eigenvector_start(&self, graph: &Graph, pi: &[f64]) -> Result<Eigen> {
         let params = EigenParams { n_pairs: 1, tol: self.eigen_tol, seed: self.seed };
         let pairs = Spectrum::analyze(graph).smallest(graph, pi, &params, None)?;
-        let y: Vec<f64> = pairs.vectors.iter().zip(pi).map(|(x, p)| x / p.sqrt()).collect();
+        let vector: Vec<f64> = pairs.vectors.iter().zip(pi).map(|(x, p)| x / p.sqrt()).collect();
         let ctx = SplitContext { graph, pi, criterion: self.criterion };
-        let Some(split) = round(&ctx, &y)? else { return Ok(y) };
+        let Some(split) = round(&ctx, &vector)? else { return Ok(Eigen { set: vector.clone(), vector }) };
         let smaller = if split.low.len() <= split.high.len() { &split.low } else { &split.high };
-        let mut start = vec![0.0; pi.len()];
-        smaller.iter().for_each(|&v| start[v as usize] = 1.0 / smaller.len() as f64);
-        Ok(start)
+        let mut set = vec![0.0; pi.len()];
+        smaller.iter().for_each(|&v| set[v as usize] = 1.0 / smaller.len() as f64);
+        Ok(Eigen { vector, set })
     }
 
     fn validate(&self, graph: &Graph) -> Result<()> {
@@ -246,6 +254,12 @@ fn round(ctx: &SplitContext<'_>, values: &[f64]) -> Result<Option<Split>> {
     best_prefix(ctx, &members, values, 1, Prefixes::All)
 }
 
+/// The second eigenvector, and the smaller side of its best threshold.
+struct Eigen {
+    vector: Vec<f64>,
+    set: Vec<f64>,
+}
+
 /// One descent.
 struct Descent<'a> {
     dual: &'a InnerDual,
@@ -255,11 +269,23 @@ struct Descent<'a> {
     limit: usize,
 }
 
+/// Where a descent ends.
+struct End {
+    vector: Vec<f64>,
+    quotient: f64,
+    /// The last vector that the dual gave.
+    blurred: Vec<f64>,
+}
+
 impl Descent<'_> {
-    /// Where the descent from a vector ends, and R/S there. A constant vector has no quotient and stays.
-    fn run(&self, start: Vec<f64>) -> (Vec<f64>, f64) {
-        let Some(mut f) = normalized(start) else { return (vec![0.0; self.lovasz.pi.len()], f64::INFINITY) };
+    /// Where the descent from a vector ends. A constant vector has no quotient and stays.
+    fn run(&self, start: Vec<f64>) -> End {
+        let Some(mut f) = normalized(start) else {
+            let zero = vec![0.0; self.lovasz.pi.len()];
+            return End { vector: zero.clone(), quotient: f64::INFINITY, blurred: zero };
+        };
         let mut quotient = self.quotient(&f);
+        let mut blurred = f.clone();
         let mut flow = self.dual.flow();
         let most = (WORK / self.dual.n_edges().max(1)).clamp(STEPS, MOST_STEPS);
         let mut steps = STEPS;
@@ -270,6 +296,9 @@ impl Descent<'_> {
             }
             let z: Vec<f64> = self.lovasz.subgradient(&f).iter().map(|s| quotient * s).collect();
             let mut best = self.measured(self.dual.solve(&z, &mut flow, steps, self.stop));
+            if let Some((vector, _)) = &best {
+                blurred.copy_from_slice(vector);
+            }
             let falls = |best: &Option<(Vec<f64>, f64)>, share: f64| {
                 best.as_ref().is_some_and(|(_, value)| *value < quotient * (1.0 - share))
             };
@@ -292,7 +321,7 @@ impl Descent<'_> {
                 _ => break,
             }
         }
-        (f, quotient)
+        End { vector: f, quotient, blurred }
     }
 
     /// A vector and its quotient; `None` when it is constant.

@@ -2,7 +2,10 @@
 //!
 //! With one number α ∈ [−1, 1] per edge and (Aα)ᵢ = Σ ±w α, the dual is min ½‖z − Aα‖², and z − Aα points along u.
 //! It is solved by accelerated projected gradients (Beck & Teboulle, SIAM J. Imaging Sci. 2, 2009,
-//! <https://doi.org/10.1137/080716542>), as in Hein & Bühler, NIPS 2010.
+//! <https://doi.org/10.1137/080716542>), as in Hein & Bühler, NIPS 2010, but with a step length for each edge: by Cauchy and
+//! Schwarz (Aα)ᵢ² ≤ dᵢ Σ w α², so ‖Aα‖² ≤ Σ w (dᵢ + dⱼ) α², and steps of w (rᵢ − rⱼ) in that metric move α by
+//! (rᵢ − rⱼ)/(dᵢ + dⱼ), weak edges as fast as strong ones. With one length for all, that of the strongest, an edge of a
+//! millionth of the weight would take a million times as long. 2 max(dᵢ, dⱼ) in place of dᵢ + dⱼ saves a division.
 //!
 //! One step is one pass over the edges, each counted once. Neighbours come in runs of consecutive numbers, along which
 //! nothing is looked up; rows are cut into pieces whose number does not depend on the threads, each with sums of its
@@ -31,8 +34,8 @@ pub(super) struct InnerDual {
     /// For each vertex where its runs begin.
     run_starts: Vec<usize>,
     pieces: Vec<Piece>,
-    /// 1 / (2 max Σ w²): the largest eigenvalue of A Aᵀ, a Laplacian with weights w², is at most the inverse.
-    step: f64,
+    /// 1/(2d) of each vertex. The smaller one of an edge's two ends is its step length, see `solve`.
+    rates: Vec<f64>,
     scale: f64,
 }
 
@@ -70,12 +73,12 @@ impl InnerDual {
         let scale = graph.largest_weight().max(f64::MIN_POSITIVE);
         let mut weights = Vec::with_capacity(graph.n_edges());
         let (mut runs, mut run_starts): (Vec<(u32, u32)>, _) = (Vec::new(), vec![0]);
-        let mut squares = vec![0.0; n];
+        let mut degrees = vec![0.0; n];
         for i in 0..n {
             let first = runs.len();
             graph.for_each_neighbor(i, |j, w| {
                 let w = w / scale;
-                squares[i] += w * w;
+                degrees[i] += w;
                 if j < i {
                     return;
                 }
@@ -87,9 +90,8 @@ impl InnerDual {
             });
             run_starts.push(runs.len());
         }
-        let steepest = squares.into_iter().fold(0.0, f64::max);
-        let step = if steepest > 0.0 { 0.5 / steepest } else { 0.0 };
-        let mut dual = Self { n, weights, runs, run_starts, pieces: Vec::new(), step, scale };
+        let rates = degrees.iter().map(|&d| if d > 0.0 { 0.5 / d } else { 0.0 }).collect();
+        let mut dual = Self { n, weights, runs, run_starts, pieces: Vec::new(), rates, scale };
         dual.pieces = dual.cut_up();
         dual
     }
@@ -223,10 +225,11 @@ impl InnerDual {
                 let (j, length) = (j as usize, length as usize);
                 let (w, a, b) =
                     (weights.split_at(length), alpha.split_at_mut(length), before.split_at_mut(length));
-                let edges = Edges { weights: w.0, alpha: a.0, before: b.0, ends: &rest[j..j + length] };
+                let (ends, rates) = (&rest[j..j + length], &self.rates[j..j + length]);
+                let edges = Edges { weights: w.0, alpha: a.0, before: b.0, ends, rates };
                 let out = &mut sums[j - low..j - low + length];
                 match momentum {
-                    Some(momentum) => edges.step(rest[i], self.step, momentum, out, &mut lanes),
+                    Some(momentum) => edges.step((rest[i], self.rates[i]), momentum, out, &mut lanes),
                     None => edges.collect(out, &mut lanes),
                 }
                 (weights, alpha, before) = (w.1, a.1, b.1);
@@ -242,16 +245,18 @@ struct Edges<'a> {
     alpha: &'a mut [f64],
     before: &'a mut [f64],
     ends: &'a [f64],
+    rates: &'a [f64],
 }
 
 impl Edges<'_> {
     #[inline(always)]
-    fn step(self, start: f64, length: f64, momentum: f64, out: &mut [f64], lanes: &mut [f64; LANES]) {
+    fn step(self, (start, rate): (f64, f64), momentum: f64, out: &mut [f64], lanes: &mut [f64; LANES]) {
         let n = self.weights.len();
         let (weights, alpha, before) = (&self.weights[..n], &mut self.alpha[..n], &mut self.before[..n]);
-        let (ends, out) = (&self.ends[..n], &mut out[..n]);
+        let (ends, rates, out) = (&self.ends[..n], &self.rates[..n], &mut out[..n]);
         let mut one = |e: usize| -> f64 {
-            let moved = alpha[e] + weights[e] * length * (start - ends[e]);
+            let length = if rates[e] < rate { rates[e] } else { rate };
+            let moved = alpha[e] + length * (start - ends[e]);
             let inside = moved.clamp(-1.0, 1.0);
             alpha[e] = inside + momentum * (inside - before[e]);
             before[e] = inside;
@@ -289,12 +294,11 @@ mod tests {
     fn naive(graph: &Graph, z: &[f64], steps: usize) -> Vec<f64> {
         let mut edges = Vec::new();
         graph.for_each_edge(|i, j, w| edges.push((i, j, w)));
-        let mut squares = vec![0.0; z.len()];
+        let mut degrees = vec![0.0_f64; z.len()];
         for &(i, j, w) in &edges {
-            squares[i] += w * w;
-            squares[j] += w * w;
+            degrees[i] += w;
+            degrees[j] += w;
         }
-        let bound = 2.0 * squares.iter().copied().fold(0.0, f64::max);
         let (mut alpha, mut old, mut t) = (vec![0.0; edges.len()], vec![0.0; edges.len()], 1.0_f64);
         let rest = |alpha: &[f64]| {
             let mut rest = z.to_vec();
@@ -307,8 +311,9 @@ mod tests {
         for _ in 0..steps {
             let d = rest(&alpha);
             let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
-            for (e, &(i, j, w)) in edges.iter().enumerate() {
-                let beta = (alpha[e] + w * (d[i] - d[j]) / bound).clamp(-1.0, 1.0);
+            for (e, &(i, j, _)) in edges.iter().enumerate() {
+                let bound = 2.0 * degrees[i].max(degrees[j]);
+                let beta = (alpha[e] + (d[i] - d[j]) / bound).clamp(-1.0, 1.0);
                 alpha[e] = beta + (t - 1.0) / next * (beta - old[e]);
                 old[e] = beta;
             }
