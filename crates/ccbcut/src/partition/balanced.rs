@@ -1,15 +1,15 @@
 //! Two-way balanced cuts by descent on their tight relaxation: the inverse power method and RatioDCA.
 //!
 //! For every criterion of two parts, min R(f)/S(f) over all vectors (see `lovasz`) equals the best cost over all sets.
-//! Each step replaces S by a linear function that supports it at f, solves the convex problem that is left
-//! (`inner_dual`), and is taken only if R/S falls. With the Cheeger balance this is the inverse power method of Hein &
+//! Each step replaces S by a linear function that supports it at f, solves the convex problem that is left (`inner_dual`,
+//! in the end `min_cut`), and is taken only if R/S falls. With the Cheeger balance this is the inverse power method of Hein &
 //! Bühler; with any other concave balance, such as Ψ_τ of the CCB cuts for τ ≤ 2, it is what RatioDCA of Hein & Setzer
 //! comes to, as the concave half of the difference is empty.
 
 use super::{
     inner_dual::InnerDual,
     lovasz::Lovasz,
-    min_cut::MinCut,
+    min_cut::{MOST_EDGES, MinCut},
     threshold::{Prefixes, Split, SplitContext, best_prefix},
 };
 use crate::{
@@ -126,10 +126,10 @@ impl BalancedCut {
     ///
     /// # Errors
     /// [`Error::TauOutOfRange`] unless 0 < τ ≤ 2, [`Error::TooFewVertices`] for fewer than two vertices,
-    /// [`Error::InvalidParameter`] for a limit of zero; the errors of the balance and of the eigensolver.
+    /// [`Error::InvalidParameter`] for a limit of zero and for more than 2³¹ edges; the errors of the balance and of the eigensolver.
     ///
     /// # Complexity
-    /// O(|E|) per inner step; some hundreds to thousands of them per start.
+    /// O(|E|) per inner step, of which each start takes some hundreds, and some minimum cuts.
     ///
     /// # References
     /// Hein & Bühler, *An inverse power method for nonlinear eigenproblems with applications in 1-spectral clustering
@@ -232,6 +232,13 @@ impl BalancedCut {
                 name: "the outer limit",
                 value: 0.0,
                 expected: "at least 1",
+            });
+        }
+        if graph.n_edges() > MOST_EDGES {
+            return Err(Error::InvalidParameter {
+                name: "the number of edges",
+                value: graph.n_edges() as f64,
+                expected: "at most 2^31 for a minimum cut",
             });
         }
         match graph.n_vertices() {

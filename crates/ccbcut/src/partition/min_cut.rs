@@ -13,6 +13,9 @@ use crate::graph::Graph;
 /// The largest weight is about this; fewer bits where the sums over all edges would not fit.
 const BITS: u32 = 44;
 
+/// Edges are counted in 32 bits, one of which tells the direction.
+pub(super) const MOST_EDGES: usize = 1 << 31;
+
 /// An edge seen from one of its ends.
 #[derive(Debug, Clone, Copy)]
 struct Arc {
@@ -90,7 +93,7 @@ impl MinCut {
                 if j < i {
                     return;
                 }
-                let (edge, capacity) = (2 * capacities.len() as u32, (w * unit).round() as i64);
+                let (edge, capacity) = ((2 * capacities.len()) as u32, (w * unit).round() as i64);
                 for (end, arc) in [(i, Arc { to: j as u32, edge }), (j, Arc { to: i as u32, edge: edge + 1 })]
                 {
                     arcs[places[end]] = arc;
