@@ -86,9 +86,10 @@ def equal(random, n):
     return n, heads, tails, truth
 
 
-def moons(random, n):
+def moons(random, n, share):
+    """Two half circles, the second with one of `share` points."""
     angle = np.pi * random.random(n)
-    truth = np.arange(n) % 2
+    truth = (np.arange(n) % share == share - 1).astype(int)
     x = np.where(truth == 0, np.cos(angle), 1 - np.cos(angle))
     y = np.where(truth == 0, np.sin(angle), 0.5 - np.sin(angle))
     return np.column_stack([x, y]) + MOON_NOISE * random.standard_normal((n, 2)), truth
@@ -96,8 +97,8 @@ def moons(random, n):
 
 def make(family, n, seed, folder):
     random = np.random.default_rng([seed, sum(family.encode())])
-    if family == "two moons":
-        points, truth = moons(random, n)
+    if family in ("two moons", "two moons 10:1"):
+        points, truth = moons(random, n, 2 if family == "two moons" else 11)
         np.save(folder / "points.npy", points)
         np.save(folder / "truth.npy", truth)
         return {"n": n, "edges": None, "k": 2}
