@@ -18,6 +18,8 @@ DEGREE_INSIDE, DEGREE_OUTSIDE = 20.0, 4.0
 UNEVEN = [10, 10, 10, 1, 1]
 BLOCKS = 20
 MOON_NOISE = 0.08
+# Which share of the points the second moon has: one of so many.
+MOONS = {"two moons": 2, "two moons 10:1": 11}
 EQUAL, EQUAL_DEGREE, EQUAL_MIXING = 10, 20, 0.2
 LFR_DEGREES, LFR_SIZES, LFR_MIXING = (2.5, 10, 100), (1.5, 0.02, 0.2), 0.2
 
@@ -97,8 +99,8 @@ def moons(random, n, share):
 
 def make(family, n, seed, folder):
     random = np.random.default_rng([seed, sum(family.encode())])
-    if family in ("two moons", "two moons 10:1"):
-        points, truth = moons(random, n, 2 if family == "two moons" else 11)
+    if family in MOONS:
+        points, truth = moons(random, n, MOONS[family])
         np.save(folder / "points.npy", points)
         np.save(folder / "truth.npy", truth)
         return {"n": n, "edges": None, "k": 2}

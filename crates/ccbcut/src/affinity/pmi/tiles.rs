@@ -570,6 +570,30 @@ mod tests {
     }
 
     #[test]
+    fn every_block_in_reach_has_its_bit() {
+        let mut random = Random::new(3);
+        let mut planes = || [(); 3].map(|()| std::array::from_fn(|_| random.uniform() as f32));
+        let reaches = Reaches {
+            low: planes().map(|p: [f32; MOST_BLOCKS]| p.map(|v| v - 0.5)),
+            high: planes().map(|p: [f32; MOST_BLOCKS]| p.map(|v| v + 0.5)),
+        };
+        let mut seen = 0;
+        for _ in 0..50 {
+            let pixel = [(); 3].map(|()| random.uniform() as f32);
+            let is_near = |j: &usize| {
+                (0..3).all(|ch| reaches.low[ch][*j] < pixel[ch] && pixel[ch] < reaches.high[ch][*j])
+            };
+            let want = (0..MOST_BLOCKS).filter(is_near).fold(0, |mask, j| mask | 1 << j);
+            assert_eq!(reaches.around(pixel), want);
+            seen |= want;
+        }
+        assert_eq!(seen, u64::MAX, "every bit was set once");
+        let none =
+            Reaches { low: [[f32::INFINITY; MOST_BLOCKS]; 3], high: [[f32::NEG_INFINITY; MOST_BLOCKS]; 3] };
+        assert_eq!(none.around([0.5; 3]), 0);
+    }
+
+    #[test]
     fn out_of_reach_every_factor_is_zero() {
         let block = KernelBlock::new(&[[0.5; 6]]);
         let mut values = Block([7.0; BLOCK]);
