@@ -8,7 +8,7 @@ from .targets import EXPERT, ONE_THREAD, OURS, PLAIN
 
 DEFAULT_SIGMA = 5.0
 # How the twin compares pixels, whatever the defaults of the command are; and the accuracy of everybody.
-PAPER = ["--smooth", 0, "--min-share", 0]
+PAPER = ["--smooth", 0, "--min-share", 0, "--rejoin", 0]
 ACCURACY = ["--eigen-tol", 1e-6]
 TAU2 = [
     "eigsh LA",

@@ -13,7 +13,7 @@ def full_hierarchical(machine, name, image):
 
     def once():
         words = ["--tau", 1.25, "-k", 10, "--method", "hierarchical", "-o", machine.folder / "full-h.npy", "--force"]
-        words += ["--sigma", 5, "--smooth", 0, "--min-share", 0]
+        words += ["--sigma", 5, "--smooth", 0, "--min-share", 0, "--rejoin", 0]
         coarse, _ = machine.ours("segment", image, *words, "--levels", 2, threads=threads, timeout=machine.cap)
         report, child = machine.ours("segment", image, *words, "--levels", 0, threads=threads, timeout=machine.cap)
         if report is None:

@@ -53,6 +53,7 @@ pub struct PartOptions {
     columns: Option<usize>,
     n_init: usize,
     min_share: f64,
+    rejoin: usize,
     solver: String,
     refine: bool,
     criterion: Option<String>,
@@ -161,6 +162,7 @@ impl CutOptions<'_> {
             .rounding(choose("rounding", &parts.rounding, &roundings)?)
             .n_init(parts.n_init)
             .min_share(parts.min_share)
+            .rejoin(parts.rejoin)
             .seed(self.seed)
             .irrq(|irrq| self.configure(irrq))
             .solver(choose("solver", &parts.solver, &solvers)?)

@@ -96,6 +96,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .rounding(rounding)
         .n_init(partition.n_init)
         .min_share(partition.min_share.unwrap_or(0.0))
+        .rejoin(partition.rejoin.unwrap_or(0))
         .seed(embedding.seed)
         .irrq(|irrq| configure(irrq, embedding));
     let partitioner = match partition.columns {

@@ -64,6 +64,7 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
             "upsampling" => &["variant"],
             "smooth" => &["kernel"],
             "min_share" => &["method", "variant"],
+            "rejoin" => &["method", "variant", "solver", "superpixels", "features"],
             _ => &[],
         };
         if follows_from.iter().any(|id| is_given(id)) {

@@ -122,9 +122,9 @@ impl Partitioner {
         Ok(Choice { k, confidence, k_max, eigengap, elbow, stability, eigenvalues, costs })
     }
 
-    /// A hierarchical cut.
+    /// A hierarchical cut, as the splits make it: what counts here is where the parts end.
     fn grown(&self, graph: &Graph, tau: f64, k: usize, control: &mut Control<'_>) -> Result<Tree> {
-        let cut = self.clone().method(Method::Hierarchical).tau(tau).n_segments(k);
+        let cut = self.clone().method(Method::Hierarchical).tau(tau).n_segments(k).rejoin(0);
         let cut = cut.partition_with(graph, control)?;
         cut.tree.filter(|_| cut.is_complete).ok_or(Error::Interrupted)
     }

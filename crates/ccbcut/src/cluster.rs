@@ -14,7 +14,10 @@ use crate::{
     graph::{Balance, Graph},
     labels::Labels,
     parallel,
-    partition::{Multiway, Rounding, SubgraphBalance, Tree},
+    partition::{
+        Multiway, Rounding, SubgraphBalance, Tree,
+        rejoin::{self, Contract},
+    },
 };
 
 /// One embedding for all parts, or one per split.
@@ -62,6 +65,8 @@ pub struct Partitioner {
     n_init: usize,
     subgraph_balance: SubgraphBalance,
     min_share: f64,
+    /// Parts to cut into before they are joined again; 0 for none.
+    rejoined: usize,
     seed: u64,
     irrq: Irrq,
     solver: Solver,
@@ -135,6 +140,7 @@ impl Partitioner {
             n_init: 10,
             subgraph_balance: SubgraphBalance::Own,
             min_share: 0.0,
+            rejoined: 0,
             seed: 0,
             irrq: Irrq::new(tau),
             solver: Solver::Irrq,
@@ -218,6 +224,20 @@ impl Partitioner {
         self
     }
 
+    /// Cuts into so many parts first, then joins them again, two at a time, until there are as many as asked for
+    /// (hierarchical): of all pairs the one that is hardest to cut apart, by the cost that splits make small. 0, the default, for
+    /// the parts that the splits make.
+    ///
+    /// Splits draw their first borders where they know least; joining takes back those that went through the middle of something.
+    /// Parts are still nested, and come out the same whatever number is asked for. There are never so many parts at first that they
+    /// would have fewer than eight vertices on average, nor parts below [`Partitioner::min_share`]; with fewer than were asked for, and
+    /// with [constraints](Partitioner::partition_constrained), nothing is joined.
+    #[must_use]
+    pub fn rejoin(mut self, n_parts: usize) -> Self {
+        self.rejoined = n_parts;
+        self
+    }
+
     /// Seed of everything random.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -250,25 +270,24 @@ impl Partitioner {
     /// # Errors
     /// As [`Partitioner::partition`].
     pub fn partition_with(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Partition> {
-        self.check(graph.n_vertices())?;
-        parallel::inside(|| match self.method {
-            Method::Multiway => self.multiway(graph, control),
-            Method::Hierarchical => self.hierarchical(graph, control, None),
-        })
+        self.partition_on(graph, None, None, control)
     }
 
-    /// Cuts a graph, its embeddings started from those that were kept at the last τ, and keeps them for the next.
-    pub(crate) fn partition_warm(
+    /// Cuts a graph, its embeddings started from those that were kept at the last τ and kept for the next; `contract`, where there
+    /// is one, tells how parts that are joined again are tied.
+    pub(crate) fn partition_on(
         &self,
         graph: &Graph,
-        warm: &Warm,
+        warm: Option<&Warm>,
+        contract: Option<Contract<'_>>,
         control: &mut Control<'_>,
     ) -> Result<Partition> {
         self.check(graph.n_vertices())?;
         parallel::inside(|| {
             if self.method == Method::Hierarchical {
-                return self.hierarchical(graph, control, Some(warm));
+                return self.hierarchical(graph, warm, contract, control);
             }
+            let Some(warm) = warm else { return self.multiway(graph, control) };
             let all: Vec<u32> = (0..graph.n_vertices() as u32).collect();
             let cut = self.clone().irrq(|irrq| irrq.start(warm.start(&all))).multiway(graph, control)?;
             if let (Some(y), Some(run)) = (&cut.embedding, cut.runs.first()) {
@@ -364,8 +383,9 @@ impl Partitioner {
     fn hierarchical(
         &self,
         graph: &Graph,
-        control: &mut Control<'_>,
         warm: Option<&Warm>,
+        contract: Option<Contract<'_>>,
+        control: &mut Control<'_>,
     ) -> Result<Partition> {
         control.tell(Progress::Stage("splitting"));
         let signals = control.signals();
@@ -373,11 +393,16 @@ impl Partitioner {
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
             self.columns_of_part(sub, balance, members, warm, signals, &runs)
         };
+        let n_fine = rejoin::n_fine(self.rejoined, graph.n_vertices());
         let bisection = self.bisection(graph.n_vertices());
+        let bisection = if self.n_segments > 1 { bisection.at_least(n_fine) } else { bisection };
         let tree = bisection.run(graph, &self.balance, embed, |step| {
             control.tell(Progress::Split(step));
             if signals.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
+        let tree = bisection.rejoined(tree, graph, &self.balance, n_fine, contract)?;
+        let n_leaves = self.n_segments.min(tree.n_leaves());
+        let tree = tree.truncated(n_leaves);
         let mut runs = runs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Parts of equal size and lowest vertex cannot differ: each part is embedded once.
         runs.sort_by_key(|run: &Run| (std::cmp::Reverse(run.n_vertices), run.first_vertex));

@@ -173,7 +173,7 @@ impl Partitioner {
             return refuse("refinement", "no refinement where there are constraints");
         }
         let (groups, apart) = constraints.groups(graph.n_vertices(), self.n_segments)?;
-        let joined = contracted(graph, &groups)?;
+        let joined = graph.contracted(groups.as_slice(), groups.n_segments())?;
         self.check(joined.n_vertices())?;
         let balance = self.balance_of(graph, &groups)?;
         parallel::inside(|| {
@@ -269,21 +269,6 @@ fn columns_apart(graph: &Graph, pairs: &[(usize, usize)]) -> Result<Vec<f64>> {
     Ok(columns)
 }
 
-/// The graph with each group as one vertex; degrees add up, and what is inside a group becomes its self-loop.
-fn contracted(graph: &Graph, groups: &Labels) -> Result<Graph> {
-    let group = groups.as_slice();
-    let mut edges = Vec::with_capacity(graph.n_edges());
-    graph.for_each_edge(|i, j, w| {
-        let is_inside = group[i] == group[j];
-        edges.push((group[i], group[j], if is_inside { 2.0 * w } else { w }));
-    });
-    if graph.has_self_loops() {
-        let loops = (0..graph.n_vertices()).filter(|&v| graph.self_loop(v) > 0.0);
-        edges.extend(loops.map(|v| (group[v], group[v], graph.self_loop(v))));
-    }
-    Graph::from_edges(groups.n_segments(), &edges)
-}
-
 /// Parts joined until there are as few as asked for, strongly tied ones first, none of them with what must be apart.
 fn fewer(graph: &Graph, leaves: &Labels, apart: &[(u32, u32)], n_segments: usize) -> Result<Labels> {
     let n = leaves.n_segments();
@@ -373,7 +358,7 @@ mod tests {
     fn drawing_vertices_together_changes_no_cost() {
         let graph = gallery::planted(&[8, 9, 7], 0.5, 0.2, 5);
         let groups = Labels::from_raw(&(0..24).map(|v| if v % 7 == 0 { 0 } else { v }).collect::<Vec<u32>>());
-        let joined = contracted(&graph, &groups).unwrap();
+        let joined = graph.contracted(groups.as_slice(), groups.n_segments()).unwrap();
         let labels = Labels::from_raw(&(0..groups.n_segments() as u32).map(|g| g % 3).collect::<Vec<u32>>());
         let lifted: Vec<u32> = groups.as_slice().iter().map(|&g| labels.as_slice()[g as usize]).collect();
         for tau in [2.0, 0.7] {

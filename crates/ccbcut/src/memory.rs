@@ -11,6 +11,9 @@ use crate::{
     linalg::cholesky::Symbolic,
 };
 
+/// Parts whose indicators go up to the pixels at a time.
+pub(crate) const INDICATORS: usize = 16;
+
 /// Where a run is; in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -191,7 +194,7 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     let entries = if is_large { 0.5 * ENTRY / 8.0 * vertices * inside(height, width) } else { entries };
     table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
 
-    let columns = if run.columns > 1 { run.columns } else { run.segments };
+    let columns = if run.columns > 1 { run.columns } else { INDICATORS };
     let rows = 8.0 * pixels * columns as f64;
     table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
     table.add("its copies", rows, Phase::Upsample, Phase::Upsample);

@@ -14,6 +14,7 @@ use crate::{
     error::{Error, Result},
     graph::Graph,
     labels::Labels,
+    partition::rejoin::Contract,
 };
 
 /// The partition at one τ.
@@ -91,7 +92,7 @@ impl Partitioner {
     /// [`Error::InvalidParameter`] for no τ at all, [`Error::Interrupted`] when the control stopped the run, and those of
     /// [`Partitioner::partition`].
     pub fn sweep(&self, graph: &Graph, taus: &[f64], control: &mut Control<'_>) -> Result<Vec<SweepStep>> {
-        self.sweep_by(graph, taus, control, |labels, tau| {
+        self.sweep_by(graph, taus, None, control, |labels, tau| {
             let terms = Costs::with_terms(graph, labels, &self.balance, tau)?.1;
             Ok((labels.clone(), terms))
         })
@@ -102,6 +103,7 @@ impl Partitioner {
         &self,
         graph: &Graph,
         taus: &[f64],
+        contract: Option<Contract<'_>>,
         control: &mut Control<'_>,
         measure: impl Fn(&Labels, f64) -> Result<(Labels, Vec<f64>)>,
     ) -> Result<Vec<SweepStep>> {
@@ -114,7 +116,7 @@ impl Partitioner {
         let mut n_tracks = 0;
         for &tau in taus {
             control.tell(Progress::Stage("cutting at the next tau"));
-            let cut = self.clone().tau(tau).partition_warm(graph, &warm, control)?;
+            let cut = self.clone().tau(tau).partition_on(graph, Some(&warm), contract, control)?;
             if !cut.is_complete {
                 return Err(Error::Interrupted);
             }

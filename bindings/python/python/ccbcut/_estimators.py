@@ -116,6 +116,8 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
         Restarts of k-means.
     min_share : float, default 0.0
         Least size of a cluster as a share of the whole (hierarchical).
+    rejoin : int, default 0
+        Cut into so many clusters first, then join them again, those that are hardest to cut apart first (hierarchical).
     kappa : float, optional
         Share of the uncut edges that smoothing leaves free; 0.0001 by default.
     variant : {"published", "released", "weighted"}
@@ -183,6 +185,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
         assign_labels: str = "kmeans",
         n_init: int = 10,
         min_share: float = 0.0,
+        rejoin: int = 0,
         kappa: float | None = None,
         variant: str = "published",
         max_iter: int = 50,
@@ -205,6 +208,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
         self.assign_labels = assign_labels
         self.n_init = n_init
         self.min_share = min_share
+        self.rejoin = rejoin
         self.kappa = kappa
         self.variant = variant
         self.max_iter = max_iter
@@ -237,6 +241,7 @@ class CCBCut(ClusterMixin, _AffinityEstimator):  # type: ignore[misc]
             rounding="kmeans" if by_qr else self.assign_labels,
             n_init=1 if by_qr else self.n_init,
             min_share=self.min_share,
+            rejoin=self.rejoin,
             columns=max(count("n_clusters", self.n_clusters) - 1, 1)
             if self.n_components is None
             else self.n_components,

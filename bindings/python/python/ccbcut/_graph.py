@@ -93,6 +93,8 @@ def partition(
         Restarts of k-means.
     min_share : float, default 0.0
         Least size of a part as a share of the whole (hierarchical).
+    rejoin : int, default 0
+        Cut into so many parts first, then join them again, those that are hardest to cut apart first (hierarchical).
     solver, refine, criterion, starts, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, \
 early_stop, rotate, columns
         As the options of the command with the same names.

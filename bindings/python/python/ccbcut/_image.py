@@ -18,6 +18,7 @@ from ccbcut._options import (
     cut_options,
     default_kappa,
     image_options,
+    image_rejoin,
     image_share,
     nothing_left,
     part_options,
@@ -187,6 +188,8 @@ def segment(
         96,000 pixels.
     min_share : float, default 0.002
         Least size of a segment as a share of the image (hierarchical).
+    rejoin : int, default 120
+        Cut into so many segments first, then join them again, those that are hardest to cut apart first (hierarchical); 0 not to.
     contours : array-like of shape (height, width), optional
         Boundary strengths for ``mpb``, 0 to 1, instead of those that `contours` finds.
     connected : bool, default False
@@ -349,7 +352,8 @@ def _segment(
     scribbles, superpixels = options.pop("scribbles", None), options.pop("superpixels", None)
     cuts = cut_options(tau, options)
     share = image_share(method, cuts["variant"])
-    parts = part_options(n_segments, method, options, share, may_choose=function == "segment")
+    rejoin = image_rejoin(method, cuts["variant"]) if superpixels is None else 0
+    parts = part_options(n_segments, method, options, share, rejoin, may_choose=function == "segment")
     settings = image_options(options, cuts["seed"], cuts["threads"])
     default_kappa(cuts, settings["affinity"])
     pixels, alpha = as_pixels(image)

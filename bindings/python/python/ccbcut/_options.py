@@ -29,6 +29,7 @@ PART_DEFAULTS: dict[str, Any] = {
     "columns": None,
     "n_init": 10,
     "min_share": None,
+    "rejoin": None,
     "solver": "irrq",
     "refine": False,
     "criterion": None,
@@ -52,7 +53,7 @@ IMAGE_DEFAULTS: dict[str, Any] = {
     "connected": False,
 }
 _COUNTS = {
-    "max_iterations", "seed", "threads", "n_init", "levels", "kappa_count", "columns", "starts", "pmi_pairs",
+    "max_iterations", "seed", "threads", "n_init", "levels", "rejoin", "kappa_count", "columns", "starts", "pmi_pairs",
     "supervoxels",
 }  # fmt: skip
 _NAMES = {
@@ -98,9 +99,15 @@ def cut_options(tau: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def part_options(
-    n_segments: Any, method: str, given: dict[str, Any], least_share: float = 0.0, *, may_choose: bool = False
+    n_segments: Any,
+    method: str,
+    given: dict[str, Any],
+    least_share: float = 0.0,
+    rejoin: int = 0,
+    *,
+    may_choose: bool = False,
 ) -> dict[str, Any]:
-    """Into how many parts (None where they are to be chosen), and how; `least_share` is where none is given."""
+    """Into how many parts (None where they are to be chosen), and how; `least_share` and `rejoin` are where none is given."""
     if not isinstance(method, str):
         raise TypeError(f"method is {method!r}, but it must be a string")
     k_max = 12
@@ -115,12 +122,19 @@ def part_options(
     options = {"n_segments": asked, "k_max": k_max, "method": method, **take(given, PART_DEFAULTS)}
     if options["min_share"] is None:
         options["min_share"] = least_share
+    if options["rejoin"] is None:
+        options["rejoin"] = rejoin if options["solver"] == "irrq" else 0
     return options
 
 
 def image_share(method: str, variant: str) -> float:
     """The least part of an image unless set otherwise, as the command has it."""
     return 0.002 if method == "hierarchical" and variant != "released" else 0.0
+
+
+def image_rejoin(method: str, variant: str) -> int:
+    """How many parts of an image are joined again unless set otherwise, as the command has it."""
+    return 120 if method == "hierarchical" and variant != "released" else 0
 
 
 def image_options(given: dict[str, Any], seed: int, threads: int) -> dict[str, Any]:

@@ -53,6 +53,12 @@ pub struct PartitionArgs {
     /// is 0 in the released variant.
     #[arg(long, value_name = "SHARE", hide_short_help = true, allow_negative_numbers = true)]
     pub min_share: Option<f64>,
+    /// Cut into N parts first, then join them again, those that are hardest to cut apart first (hierarchical) [default: 120 for the pixels of images, else 0: not]
+    ///
+    /// The first splits of a large part are the least certain; joining takes back borders that went through the middle
+    /// of something. Smaller numbers of parts stay nested in larger ones.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub rejoin: Option<usize>,
     /// Restarts of k-means
     #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
     pub n_init: usize,
@@ -72,6 +78,7 @@ impl Default for PartitionArgs {
             rounding: Rounding::default(),
             columns: None,
             min_share: None,
+            rejoin: None,
             n_init: 10,
         }
     }
@@ -92,6 +99,7 @@ impl PartitionArgs {
             self.columns = self.columns.or(Some(count.saturating_sub(fewer).max(1)));
         }
         self.min_share = self.min_share.or(Some(0.0));
+        self.rejoin = self.rejoin.or(Some(0));
         self
     }
 }

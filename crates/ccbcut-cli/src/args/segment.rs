@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use ccbcut::segment::{MIN_SHARE, SIGMA, SMOOTHING};
+use ccbcut::segment::{MIN_SHARE, REJOIN, SIGMA, SMOOTHING};
 
 use super::{
     AffinityMix, ContourWeight, EmbeddingArgs, FeatureArgs, Kernel, LabelFormat, MemoryArgs, Method,
-    PartitionArgs, PmiWidth, RegionArgs, Upsampling, Variant,
+    PartitionArgs, PmiWidth, RegionArgs, Solver, Upsampling, Variant,
 };
 
 /// Cut images into segments.
@@ -60,6 +60,11 @@ impl SegmentArgs {
         let is_released = self.embedding.variant == Variant::Released;
         if self.partition.method == Method::Hierarchical && !is_released {
             self.partition.min_share = self.partition.min_share.or(Some(MIN_SHARE));
+            // Measured on pixels and the paper's own solver; rivals are cut as they are.
+            let is_of_pixels = self.features.features.is_none() && self.regions.superpixels.is_none();
+            if is_of_pixels && self.partition.solver == Solver::Irrq {
+                self.partition.rejoin = self.partition.rejoin.or(Some(REJOIN));
+            }
         }
         self.graph.smooth = Some(self.graph.smoothing());
         self.partition = self.partition.resolved(self.embedding.variant, true);

@@ -172,7 +172,7 @@ fn figure_5_shows_the_cuts_of_segment() {
     for method in ["multiway", "hierarchical"] {
         for cut in ["--tau 2", "--tau 1", "--tau 2 --balance ratio", "--tau 1 --balance ratio"] {
             let line = format!(
-                "segment a.png -k 6 --method {method} {cut} --sigma 7 --smooth 0 --min-share 0 --seed 3 -o l.npy --force"
+                "segment a.png -k 6 --method {method} {cut} --sigma 7 --smooth 0 --min-share 0 --rejoin 0 --seed 3 -o l.npy --force"
             );
             desk.run(&line).succeeded();
             assert_eq!(drawn(shown.next().unwrap()), changes(&desk.labels("l.npy")), "{line}");

@@ -59,7 +59,7 @@ fn long_help_explains_with_examples() {
     }
     let segment = ccbcut(&["segment", "--help"]).stdout;
     let options = "segments tau balance affinity contours contour-weight contour-sigma pmi-pairs pmi-bandwidth kernel method variant rounding columns levels radius sigma beta kappa \
-        kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share seed threads mask time-limit max-pixels output \
+        kappa-count epsilon-floor max-iterations tol eigen-tol n-init min-share rejoin seed threads mask time-limit max-pixels output \
         format overlay mean-color boundaries all-k connected regions coco geojson ucm params json force strict quiet verbose \
         no-progress color features feature-metric cosine-weight cosine-threshold bandwidth neighbors grid layout \
         feature-name embedding-picture k-max tree evidence superpixels compactness region-sigma region-features region-feature-sigma scribbles";

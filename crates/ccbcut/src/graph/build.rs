@@ -10,6 +10,9 @@ use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
 pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
+/// Parts around a vertex whose weights are added up before they become an edge.
+const HELD_PARTS: usize = 16;
+
 impl Graph {
     /// A graph from a list of edges (i, j, w). Repeated edges, in either direction, add up; i = j is a self-loop.
     ///
@@ -109,6 +112,43 @@ impl Graph {
             Vec::new()
         };
         Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops)
+    }
+
+    /// The graph with each of `n_parts` parts as one vertex: weights between parts add up, what is inside a part becomes its
+    /// self-loop, and so the degree of a part is the sum of its vertices'. `part` has one number per vertex.
+    ///
+    /// # Complexity
+    /// O(edges + c log c) for c pairs of a vertex and a part that it is tied to.
+    pub(crate) fn contracted(&self, part: &[u32], n_parts: usize) -> Result<Self> {
+        let n = self.n_vertices();
+        let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
+            let mut edges = Vec::new();
+            // The weights of a row to the few parts around it.
+            let mut held: Vec<(u32, f64)> = Vec::with_capacity(HELD_PARTS);
+            for i in b * ROW_BLOCK..((b + 1) * ROW_BLOCK).min(n) {
+                let own = part[i];
+                let mut flush = |held: &mut Vec<(u32, f64)>| {
+                    let kept = held.drain(..).filter(|&(other, _)| other >= own);
+                    edges.extend(kept.map(|(other, w)| (own, other, w)));
+                };
+                self.for_each_neighbor(i, |j, w| {
+                    if let Some((_, sum)) = held.iter_mut().find(|(other, _)| *other == part[j]) {
+                        *sum += w;
+                        return;
+                    }
+                    if held.len() == HELD_PARTS {
+                        flush(&mut held);
+                    }
+                    held.push((part[j], w));
+                });
+                flush(&mut held);
+                if self.self_loop(i) > 0.0 {
+                    edges.push((own, own, self.self_loop(i)));
+                }
+            }
+            edges
+        });
+        Self::from_edges(n_parts, &blocks.concat())
     }
 
     /// The symmetric weight matrix in compressed rows, diagonal included: offsets, columns, weights.

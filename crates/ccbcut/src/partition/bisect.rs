@@ -10,6 +10,7 @@ use super::{
     candidates::{Candidate, Candidates},
     peel::{best_group, lighter_bin},
     refine::Refine,
+    rejoin::{Contract, Contracted, n_joined, rejoined},
     threshold::{Prefixes, Split, SplitContext, best_prefix},
     tree::Tree,
 };
@@ -92,6 +93,35 @@ impl Bisection {
             pieces: Pieces::Peel,
             prefixes: Prefixes::Distinct,
             is_refined: false,
+        }
+    }
+
+    /// Asks for no fewer parts than that.
+    #[must_use]
+    pub(crate) fn at_least(mut self, n_segments: usize) -> Self {
+        self.n_segments = self.n_segments.max(n_segments);
+        self
+    }
+
+    /// A tree of this bisection with its first `n_parts` parts joined anew, by the ties that `contract` gives them, or by those
+    /// of the graph.
+    pub(crate) fn rejoined(
+        &self,
+        tree: Tree,
+        graph: &Graph,
+        balance: &Balance,
+        n_parts: usize,
+        contract: Option<Contract<'_>>,
+    ) -> Result<Tree> {
+        let n_parts = n_joined(&tree, n_parts, self.min_size);
+        if n_parts == 0 {
+            return Ok(tree);
+        }
+        let parts = tree.cut(n_parts)?;
+        let own = Contracted::new(graph, &parts, &balance.weights(graph)?)?;
+        match contract {
+            Some(contract) => rejoined(&tree, n_parts, &contract(&parts)?, &own, self.criterion),
+            None => rejoined(&tree, n_parts, &own, &own, self.criterion),
         }
     }
 

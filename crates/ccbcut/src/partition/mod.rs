@@ -17,6 +17,7 @@ mod min_cut;
 mod multiway;
 mod peel;
 mod refine;
+pub(crate) mod rejoin;
 mod rotate;
 mod threshold;
 mod tree;

@@ -146,6 +146,19 @@ impl Tree {
         tree
     }
 
+    /// The same tree without the splits that made more than `n_leaves` parts.
+    pub(crate) fn truncated(mut self, n_leaves: usize) -> Self {
+        self.nodes.truncate(2 * n_leaves - 1);
+        self.costs.truncate(n_leaves);
+        for node in &mut self.nodes {
+            if node.step.is_some_and(|step| step >= n_leaves) {
+                (node.children, node.step) = (None, None);
+                self.order[node.start..node.end].sort_unstable();
+            }
+        }
+        self
+    }
+
     pub(super) fn mark_incomplete(&mut self) {
         self.is_complete = false;
     }

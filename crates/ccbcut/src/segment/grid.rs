@@ -9,6 +9,7 @@ use crate::{
     graph::Graph,
     image::Image,
     labels::{LabelMap, Labels, four_neighbors},
+    memory::INDICATORS,
 };
 
 /// The pixels that take part.
@@ -124,21 +125,25 @@ impl<'a> Coarse<'a> {
         let nearest = pyramid.nearest(&coarse)?;
         let mut fine = nearest.clone();
         if upsampling == Upsampling::Prolong && pyramid.n_levels() > 0 {
+            // Some parts at a time: all indicators at once would take more memory than the weights of the graph.
             let k = labels.n_segments();
-            let mut indicators = vec![0.0; self.n_all * k];
-            for (v, &label) in coarse.iter().enumerate().filter(|&(_, &l)| l != LabelMap::VOID) {
-                indicators[v * k + label as usize] = 1.0;
-            }
-            let leaning = pyramid.prolong(&indicators, k)?;
-            for (label, row) in fine.iter_mut().zip(leaning.chunks_exact(k)) {
-                let mut best = 0;
-                for (part, &value) in row.iter().enumerate() {
-                    if value > row[best] {
-                        best = part;
-                    }
+            let mut highest = vec![0.0; fine.len()];
+            for first in (0..k).step_by(INDICATORS) {
+                let columns = INDICATORS.min(k - first);
+                let here = first..first + columns;
+                let mut indicators = vec![0.0; self.n_all * columns];
+                for (v, &label) in coarse.iter().enumerate().filter(|&(_, &l)| here.contains(&(l as usize))) {
+                    indicators[v * columns + label as usize - first] = 1.0;
                 }
-                if row[best] > 0.0 {
-                    *label = best as u32;
+                let leaning = pyramid.prolong(&indicators, columns)?;
+                for ((label, highest), row) in
+                    fine.iter_mut().zip(&mut highest).zip(leaning.chunks_exact(columns))
+                {
+                    for (part, &value) in (first..).zip(row) {
+                        if value > *highest {
+                            (*label, *highest) = (part as u32, value);
+                        }
+                    }
                 }
             }
         }

@@ -23,6 +23,7 @@ use crate::{
     image::Image,
     labels::{LabelMap, Labels},
     parallel,
+    partition::rejoin::Contracted,
     report::{Report, Stopwatch},
 };
 pub use enlarge::Enlarger;
@@ -43,6 +44,9 @@ pub const SMOOTHING: f64 = 1.0;
 
 /// The least part of a hierarchical cut unless set otherwise, as a share of the image.
 pub const MIN_SHARE: f64 = 0.002;
+
+/// Parts that a hierarchical cut makes before they are joined again unless set otherwise.
+pub const REJOIN: usize = 120;
 
 /// Decimations unless set otherwise: two, or three for images with 96,000 pixels or more, which leaves a coarse graph of
 /// 1,500 vertices or more, saves four fifths of the time, and finds better regions. The released variant has two.
@@ -110,11 +114,14 @@ impl std::fmt::Debug for Segmenter {
 
 impl Segmenter {
     /// What did best on the photographs of BSDS500, together with τ = [`TAU`]: hierarchical; Lab affinity of radius 10, a
-    /// Gaussian kernel of width [`SIGMA`] on colours blurred by [`SMOOTHING`]; no part below [`MIN_SHARE`];
-    /// [`default_levels`] decimations. Settings of the paper: `docs/study-tau.md`.
+    /// Gaussian kernel of width [`SIGMA`] on colours blurred by [`SMOOTHING`]; no part below [`MIN_SHARE`]; [`REJOIN`] parts
+    /// that are joined again; [`default_levels`] decimations. Settings of the paper: `docs/study-tau.md`.
     pub fn new(n_segments: usize, tau: f64) -> Self {
         Self {
-            partitioner: Partitioner::new(n_segments, tau).min_share(MIN_SHARE).with_extra_column(),
+            partitioner: Partitioner::new(n_segments, tau)
+                .min_share(MIN_SHARE)
+                .rejoin(REJOIN)
+                .with_extra_column(),
             affinity: Arc::new(LabAffinity::new(LabKernel::Gaussian { sigma: SIGMA }).smoothing(SMOOTHING)),
             levels: None,
             upsampling: None,
@@ -367,10 +374,11 @@ impl Segmenter {
     ) -> Result<Cut> {
         let Scene { pyramid, coarse, grid, .. } = *scene;
         let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
-        let partition = match warm.filter(|_| constraints.is_empty()) {
-            Some(warm) => self.partitioner.partition_warm(coarse.graph(), warm, control)?,
-            None if constraints.is_empty() => self.partitioner.partition_with(coarse.graph(), control)?,
-            None => self.partitioner.constrained(coarse.graph(), &constraints, warm, control)?,
+        let partition = if constraints.is_empty() {
+            let contract = |parts: &Labels| self.contracted(scene, parts);
+            self.partitioner.partition_on(coarse.graph(), warm, Some(&contract), control)?
+        } else {
+            self.partitioner.constrained(coarse.graph(), &constraints, warm, control)?
         };
         watch.lap("splitting");
         control.tell(Progress::Stage("upsample"));
@@ -382,6 +390,22 @@ impl Segmenter {
         let leaves = LabelMap::numbered(grid.height, grid.width, leaves, coarse_leaves.n_segments());
         let nested = tree.map(|tree| Nested { tree, coarse_leaves, leaves });
         Ok(Cut { labels, nested, runs, is_complete, embedding: None })
+    }
+
+    /// Parts of the coarse graph with the ties and sizes that their pixels have. The ties of the coarse graph itself go over
+    /// longer ways, and blur the borders that tell parts apart.
+    fn contracted(&self, scene: &Scene<'_>, parts: &Labels) -> Result<Contracted> {
+        let Scene { graph, pyramid, coarse, grid } = *scene;
+        // Whatever way the labels go in the end: borders in steps of the coarse grid would tie what they miss.
+        let mut raw = coarse.leaves_on_pixels(pyramid, grid, parts, Upsampling::Prolong)?;
+        let n_parts = parts.n_segments();
+        let mut sizes = vec![0.0; n_parts];
+        for (&p, pi) in grid.pixels().iter().zip(scene.pixel_weights(&self.partitioner.balance)?) {
+            sizes[raw[p as usize] as usize] += pi;
+        }
+        // Pixels that take no part have no edges: they may stand with any part.
+        raw.iter_mut().filter(|part| **part == LabelMap::VOID).for_each(|part| *part = 0);
+        Ok(Contracted { graph: graph.contracted(&raw, n_parts)?, sizes })
     }
 
     /// How labels reach the pixels.

@@ -183,7 +183,7 @@ impl Segmenter {
         })
     }
 
-    /// Cuts a set of the vertices that are cut in two, as the next step of a hierarchical run would; strokes stay whole, and
+    /// Cuts a set of the vertices that are cut in two, as the next split of a hierarchical run would; strokes stay whole, and
     /// the strokes of two names, where the set has two, are taken apart.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Segmenter {
                 if let Some(&v) = members.iter().find(|&&v| v as usize >= limit) {
                     return Err(Error::IndexOutOfRange { what: "the vertex", index: v as usize, limit });
                 }
-                let two = self.partitioner.clone().n_segments(2);
+                let two = self.partitioner.clone().n_segments(2).rejoin(0);
                 let strokes = self.constraints(scene.coarse, scene.grid, scene.pyramid.n_levels())?;
                 let inside = strokes.inside(members, 2);
                 let cut = two.partition_constrained(&graph.induced(members), &inside, control)?;
@@ -251,13 +251,15 @@ impl Segmenter {
         let active = (grid.pixels().len() < graph.n_vertices()).then(|| graph.induced(grid.pixels()));
         let fine = active.as_ref().unwrap_or(graph);
         let upsampling = self.upsampling.unwrap_or_default();
-        let steps = self.partitioner.sweep_by(coarse.graph(), taus, control, |labels, tau| {
-            let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
-            let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
-            let labels = Labels::from_raw(&on_pixels);
-            let terms = Costs::with_terms(fine, &labels, &self.partitioner.balance, tau)?.1;
-            Ok((labels, terms))
-        })?;
+        let contract = |parts: &Labels| self.contracted(scene, parts);
+        let steps =
+            self.partitioner.sweep_by(coarse.graph(), taus, Some(&contract), control, |labels, tau| {
+                let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
+                let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
+                let labels = Labels::from_raw(&on_pixels);
+                let terms = Costs::with_terms(fine, &labels, &self.partitioner.balance, tau)?.1;
+                Ok((labels, terms))
+            })?;
         let painted = |step: SweepStep| Ok((step.clone(), grid.paint(step.labels.as_slice())?));
         steps.into_iter().map(painted).collect()
     }
@@ -318,6 +320,47 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_joined_again_by_the_ties_of_their_pixels() {
+        let image = blocks();
+        let mask: Vec<bool> = (0..24 * 32).map(|p| p % 32 > 4 || p / 32 > 9).collect();
+        for (mask, tau) in [(None, 1.25), (Some(mask.as_slice()), 1.25), (None, 2.0)] {
+            let control = &mut Control::new();
+            let with = |n_fine: usize, k: usize| {
+                segmenter(k, tau, Method::Hierarchical).partitioner(|p| p.rejoin(n_fine))
+            };
+            let prepared = with(0, 15).prepare(&image, mask, control).unwrap();
+            // The parts of the splits, on the pixels, and joined there by definition.
+            let fine = with(0, 15).segment_prepared(&prepared, &Warm::default(), control).unwrap();
+            let parts = fine.tree().unwrap().cut(15).unwrap();
+            let pixels = with(0, 15).paint(&prepared, &parts).unwrap();
+            let graph = with(0, 15).graph(&image, mask).unwrap();
+            let mut now: Vec<u32> = (0..15).collect();
+            for k in (9..15).rev() {
+                let current = Labels::from_raw(&now).into_vec();
+                let cost = |a: u32, b: u32| {
+                    let (mut cut, mut sizes) = (0.0, [0.0; 2]);
+                    let of = |p: usize| current.get(pixels[p] as usize).copied();
+                    graph.for_each_edge(|i, j, w| {
+                        let ends = (of(i), of(j));
+                        cut += if ends == (Some(a), Some(b)) || ends == (Some(b), Some(a)) { w } else { 0.0 };
+                    });
+                    for (p, degree) in graph.degrees().iter().enumerate() {
+                        sizes[0] += if of(p) == Some(a) { *degree } else { 0.0 };
+                        sizes[1] += if of(p) == Some(b) { *degree } else { 0.0 };
+                    }
+                    cut * sizes.map(|size: f64| size.powf(-0.5 * tau)).iter().sum::<f64>()
+                };
+                let pairs = (0..=k as u32).flat_map(|b| (0..b).map(move |a| (a, b)));
+                let (a, b) = pairs.max_by(|&x, &y| cost(x.0, x.1).total_cmp(&cost(y.0, y.1))).unwrap();
+                now = current.iter().map(|&part| if part == b { a } else { part }).collect();
+                let joined = with(15, k).segment_prepared(&prepared, &Warm::default(), control).unwrap();
+                let expected: Vec<u32> = parts.as_slice().iter().map(|&part| now[part as usize]).collect();
+                assert_eq!(joined.tree().unwrap().cut(k).unwrap(), Labels::from_raw(&expected), "k = {k}");
+            }
+        }
+    }
+
+    #[test]
     fn without_decimation_the_graph_itself_is_cut() {
         let image = blocks();
         let full = Segmenter::new(4, 1.0).levels(0).affinity(
@@ -332,7 +375,8 @@ mod tests {
     #[test]
     fn a_part_is_split_in_two_and_bad_ones_are_refused() {
         let image = blocks();
-        let two = segmenter(2, 1.0, Method::Hierarchical);
+        let plain = |k: usize| segmenter(k, 1.0, Method::Hierarchical).partitioner(|p| p.rejoin(0));
+        let two = plain(2);
         let prepared = two.prepare(&image, None, &mut Control::new()).unwrap();
         let cut = two.segment_prepared(&prepared, &Warm::default(), &mut Control::new()).unwrap();
         let tree = cut.tree().unwrap();
@@ -341,7 +385,7 @@ mod tests {
         let labels = two.split_part(&prepared, members, &mut Control::new()).unwrap();
         assert_eq!((labels.len(), labels.n_segments()), (members.len(), 2));
         // The next split of a longer run is this one.
-        let three = segmenter(3, 1.0, Method::Hierarchical);
+        let three = plain(3);
         let next = three.segment_prepared(&prepared, &Warm::default(), &mut Control::new()).unwrap();
         let next = next.tree().unwrap();
         if next.nodes()[3].parent() == Some(largest) {

@@ -17,7 +17,7 @@ const NAMES: &str =
 const DEFAULT: &str = "default";
 
 /// How the paper's methods compare pixels, unless something else is set; whatever the defaults of `segment` are.
-const PAPER: [&str; 4] = ["sigma=5", "smooth=0", "min-share=0", "levels=2"];
+const PAPER: [&str; 5] = ["sigma=5", "smooth=0", "min-share=0", "levels=2", "rejoin=0"];
 
 /// A method of a benchmark.
 #[derive(Debug)]

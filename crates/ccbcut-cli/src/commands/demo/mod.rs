@@ -61,7 +61,7 @@ fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> R
     let image = Image::new(HEIGHT, WIDTH, 3, pixels)?;
     let affinity = LabAffinity::default();
     let segmenter = Segmenter::new(args.segments, tau)
-        .partitioner(|partitioner| partitioner.seed(args.seed).min_share(0.0))
+        .partitioner(|partitioner| partitioner.seed(args.seed).min_share(0.0).rejoin(0))
         .levels(2)
         .affinity(affinity);
     let mut observe = |event: ccbcut::Progress<'_>| library::show(progress, event);
@@ -76,7 +76,7 @@ fn cut_scene(scene: &Scene, tau: f64, args: &DemoArgs, progress: &Progress) -> R
 fn command(tau: f64, args: &DemoArgs) -> String {
     let (k, seed) = (args.segments, args.seed);
     format!(
-        "ccbcut segment scene.png -k {k} --tau {tau} --sigma 5 --smooth 0 --min-share 0 --levels 2 --seed {seed} -o tau{tau}"
+        "ccbcut segment scene.png -k {k} --tau {tau} --sigma 5 --smooth 0 --min-share 0 --rejoin 0 --levels 2 --seed {seed} -o tau{tau}"
     )
 }
 

@@ -140,7 +140,9 @@ impl Picture {
         progress: &Progress,
     ) -> Result<Segmentation> {
         let segmenter = Segmenter::new(parts, setting.tau)
-            .partitioner(|p| p.balance(setting.balance.clone()).method(method).seed(args.seed).min_share(0.0))
+            .partitioner(|p| {
+                p.balance(setting.balance.clone()).method(method).seed(args.seed).min_share(0.0).rejoin(0)
+            })
             .affinity(LabAffinity::new(kernel(args)))
             .levels(LEVELS);
         let stop = || watch.flow().is_break();
