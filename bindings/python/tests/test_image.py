@@ -128,6 +128,8 @@ def test_transparent_pixels_and_masks_are_void(scene):
         ({"kernel": "released", "levels": 1}, ["--kernel", "released", "--levels", 1]),
         ({"kernel": "adaptive", "min_share": 0.05}, ["--kernel", "adaptive", "--min-share", 0.05]),
         ({"variant": "released", "connected": True}, ["--variant", "released", "--connected"]),
+        ({"rejoin": 0, "levels": 1}, ["--rejoin", 0, "--levels", 1]),
+        ({"rejoin": 9, "tau": 2}, ["--rejoin", 9, "--tau", 2]),
     ],
 )
 def test_labels_are_those_of_the_command(scene, tmp_path, command, options, words):

@@ -229,9 +229,9 @@ impl Partitioner {
     /// the parts that the splits make.
     ///
     /// Splits draw their first borders where they know least; joining takes back those that went through the middle of something.
-    /// Parts are still nested, and come out the same whatever number is asked for. There are never so many parts at first that they
-    /// would have fewer than eight vertices on average, nor parts below [`Partitioner::min_share`]; with fewer than were asked for, and
-    /// with [constraints](Partitioner::partition_constrained), nothing is joined.
+    /// Parts are still nested, and come out the same whatever number is asked for. Splits that leave less than
+    /// [`Partitioner::min_share`] are not among those that are taken back. Nothing is joined where the parts would have fewer than eight vertices
+    /// on average, and with [constraints](Partitioner::partition_constrained).
     #[must_use]
     pub fn rejoin(mut self, n_parts: usize) -> Self {
         self.rejoined = n_parts;

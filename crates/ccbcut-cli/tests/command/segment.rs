@@ -64,6 +64,31 @@ fn every_number_of_parts_comes_from_one_run_and_is_nested() {
     }
 }
 
+#[test]
+fn parts_are_joined_again_unless_it_is_not_wanted() {
+    let desk = Desk::new();
+    // Colours that drift both ways: there is no border, and whoever is asked finds another.
+    desk.paint("a.png", HEIGHT, WIDTH, |row, column| [40 + 4 * column as u8, 40 + 3 * row as u8, 120]);
+    let run = |words: &str| {
+        let line =
+            format!("segment a.png -k 4 --levels 0 --radius 5 --sigma 9 -o l.npy --force --json {words}");
+        let report = desk.run(&line).succeeded().report();
+        (report["parameters"]["rejoin"].clone(), desk.labels("l.npy"))
+    };
+    let (by_default, plain) = (run(""), run("--rejoin 0"));
+    assert_eq!((by_default.0.as_u64(), plain.0.as_u64()), (Some(120), Some(0)));
+    assert_eq!(run("--rejoin 120"), by_default);
+    assert_ne!(by_default.1, plain.1, "the picture does not tell the two apart");
+    for others in
+        ["--solver ratiodca --starts 1", "--method multiway", "--variant released", "--superpixels 80"]
+    {
+        assert_eq!(run(others).0.as_u64(), Some(0), "{others}");
+    }
+    // One and two of the splits' parts leave nothing to choose.
+    assert_eq!(run("--rejoin 2").1, plain.1);
+    assert_eq!(desk.run("segment a.png --rejoin -1 -o l.npy --force").status, 2);
+}
+
 /// Two red squares on blue.
 fn squares(row: usize, column: usize) -> [u8; 3] {
     let inside = (10..26).contains(&row) && ((6..18).contains(&column) || (30..42).contains(&column));

@@ -40,9 +40,10 @@ impl Contracted {
     }
 }
 
-/// How many parts to cut a graph into before they are joined again: as many as asked for while they have some size.
+/// How many parts to cut a graph into before they are joined again: as many as asked for, and none where they would be too
+/// small to tell what they are tied to.
 pub(crate) fn n_fine(asked: usize, n_vertices: usize) -> usize {
-    asked.min(n_vertices / MIN_VERTICES)
+    if n_vertices / MIN_VERTICES < asked { 0 } else { asked }
 }
 
 /// How many parts of a tree are to be joined again: those asked for, or fewer where a split leaves less than `min_size` on a
