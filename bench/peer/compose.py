@@ -1,7 +1,7 @@
 """The whole walk composed from NumPy, SciPy and scikit-learn, as somebody who knows them would write it.
 
 Image → coarse graph → τ = 2 solution → reweighted sweeps → parts, multiway by k-means or hierarchical by thresholds:
-the algorithm of `ccbcut segment` with its default settings, so that times and costs can stand side by side.
+the algorithm of `ccbcut segment` with the settings of the paper, so that times and costs can stand side by side.
 """
 
 import numpy as np

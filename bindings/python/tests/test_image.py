@@ -128,7 +128,6 @@ def test_transparent_pixels_and_masks_are_void(scene):
         ({"kernel": "released", "levels": 1}, ["--kernel", "released", "--levels", 1]),
         ({"kernel": "adaptive", "min_share": 0.05}, ["--kernel", "adaptive", "--min-share", 0.05]),
         ({"variant": "released", "connected": True}, ["--variant", "released", "--connected"]),
-        ({"rejoin": 0, "levels": 1}, ["--rejoin", 0, "--levels", 1]),
         ({"rejoin": 9, "tau": 2}, ["--rejoin", 9, "--tau", 2]),
     ],
 )
@@ -137,6 +136,21 @@ def test_labels_are_those_of_the_command(scene, tmp_path, command, options, word
     command("segment", tmp_path / "scene.npy", "-k", 4, "-o", tmp_path / "labels.npy", *words)
     expected = np.load(tmp_path / "labels.npy")
     assert np.array_equal(ccbcut.segment(scene, 4, **options), expected)
+
+
+def test_parts_are_joined_again_as_the_command_does_it(tmp_path, command):
+    rows, columns = np.mgrid[:36, :48]
+    drift = np.stack([40 + 4 * columns, 40 + 3 * rows, 0 * rows + 120], axis=-1).astype(np.uint8)
+    np.save(tmp_path / "drift.npy", drift)
+    plain = {"levels": 0, "radius": 5, "sigma": 9}
+    words = ["-k", 4, "--levels", 0, "--radius", 5, "--sigma", 9, "-o", tmp_path / "labels.npy"]
+    command("segment", tmp_path / "drift.npy", *words)
+    by_default = ccbcut.segment(drift, 4, **plain)
+    assert np.array_equal(by_default, np.load(tmp_path / "labels.npy"))
+    assert np.array_equal(by_default, ccbcut.segment(drift, 4, rejoin=120, **plain))
+    assert not np.array_equal(by_default, ccbcut.segment(drift, 4, rejoin=0, **plain))
+    other = ccbcut.segment(drift, 4, solver="ratiodca", starts=1, **plain)
+    assert np.array_equal(other, ccbcut.segment(drift, 4, solver="ratiodca", starts=1, rejoin=0, **plain))
 
 
 def test_a_hierarchy_has_every_number_of_parts(scene, tmp_path, command):

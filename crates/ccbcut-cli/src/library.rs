@@ -176,8 +176,7 @@ pub fn image_run(
     image: &Image,
     graph: &ImageGraphArgs,
     variant: Variant,
-    segments: usize,
-    columns: usize,
+    partition: &PartitionArgs,
 ) -> ccbcut::Result<ImageRun> {
     let (height, width, mix) = (image.height(), image.width(), graph.mix());
     Ok(ImageRun {
@@ -189,8 +188,9 @@ pub fn image_run(
         learns_pairs: mix.has(Affinity::Pmi),
         offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
         levels: graph.levels.unwrap_or_else(|| default_levels(variant, image.n_pixels())),
-        segments,
-        columns,
+        segments: partition.segments.count(),
+        rejoined: partition.rejoin.unwrap_or(0),
+        columns: partition.columns.unwrap_or(1),
     })
 }
 

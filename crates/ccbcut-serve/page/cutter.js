@@ -3,15 +3,15 @@
 import { settings, state, unpinned } from "./state.js";
 import { Gone, Refused, ask, askJson, run, waitForServer } from "./server.js";
 
-/** Parts that a tree is grown to in the background, so that moving k needs no solver. */
-const grown = 25;
+/** Parts that a tree is grown to in the background, and painted, so that moving k needs no solver. */
+export const grown = 25;
 
 /** Bytes of labels that the page keeps, so that moving k asks nobody. */
 const room = 64 << 20;
 
 /** What is known: the image, the cut that is shown, its tree. */
 export const model = {
-  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "", strokes: "",
+  image: null, rgba: null, cut: null, least: 1, leaves: 0, isWarm: false, isGrown: false, key: "", labels: null, n: 0, shownK: 0, shownEdits: "", strokes: "",
   details: null, tree: null, embedding: null, pin: null,
 };
 
@@ -89,7 +89,7 @@ async function settle(isMine) {
   }
   if (!isMine()) return;
   if (state.view === "embedding") await fetchEmbedding(isMine);
-  if (isMine() && isTree() && model.leaves < grown && !state.edits) await grow(isMine);
+  if (isMine() && isTree() && !model.isGrown && !state.edits) await grow(isMine);
   if (!isMine()) return;
   listeners.onProgress("end");
   if (isTree() && !model.isWarm) await fetchAll(isMine);
@@ -108,7 +108,7 @@ async function solve(isMine, more) {
   const { strokes } = state;
   const done = await run(order(more), (kind, data) => isMine() && listeners.onProgress(kind, data));
   if (!done || !isMine()) return false;
-  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, key, strokes, tree: null, embedding: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, isGrown: false, key, strokes, tree: null, embedding: null });
   const shown = await fetchView(isMine);
   if (shown) listeners.onProgress("end");
   return shown;
@@ -119,7 +119,7 @@ async function grow(isMine) {
   listeners.onProgress("grow");
   const done = await run(order({ leaves: grown }), (kind, data) => isMine() && listeners.onProgress(`grow-${kind}`, data));
   if (!done || !isMine()) return;
-  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, tree: null });
+  Object.assign(model, { cut: done.cut, least: done.least, leaves: done.leaves, isWarm: done.is_warm, isGrown: true, tree: null });
   await fetchView(isMine);
 }
 
@@ -149,7 +149,8 @@ const keptLabels = (cut, k, edits) => (kept.cut === cut && !edits ? kept.byK.get
 /** Fetches the parts of every k of a grown tree while nobody waits, those near the shown k first. */
 async function fetchAll(isMine) {
   const { cut, least, leaves, shownK } = model;
-  const all = Array.from({ length: Math.max(0, leaves - least + 1) }, (_, at) => at + least);
+  const most = Math.min(leaves, Math.max(grown, shownK));
+  const all = Array.from({ length: Math.max(0, most - least + 1) }, (_, at) => at + least);
   all.sort((a, b) => Math.abs(a - shownK) - Math.abs(b - shownK));
   for (const k of all) {
     if (!isMine() || model.cut !== cut || (kept.byK.size + 1) * 2 * model.image.width * model.image.height > room) return;

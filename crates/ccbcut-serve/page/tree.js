@@ -2,12 +2,18 @@
 
 import { byId, make } from "./state.js";
 import { css, labelColor } from "./paint.js";
-import { model } from "./cutter.js";
+import { grown, model } from "./cutter.js";
+
+/** The tree down to what is shown, or as far as it is grown for: splits come in their order, two nodes each. */
+function topOf(all) {
+  const most = Math.min((all.length + 1) / 2, Math.max(grown, model.shownK));
+  return all.slice(0, 2 * most - 1).map((node) => (node[2] !== null && node[2] >= most ? [node[0], null, null, node[3]] : node));
+}
 
 /** Draws the tree; `onNode(node)` is called for a click on one. */
 export function drawTree(onNode) {
   const box = byId("tree");
-  const nodes = model.tree?.nodes ?? [];
+  const nodes = topOf(model.tree?.nodes ?? []);
   if (nodes.length < 2) {
     box.replaceChildren(make("p", {}, "A multiway cut has no tree."));
     return;

@@ -349,7 +349,11 @@ impl App {
         let leaves = if order.is_tiny() || !order.settings.is_hierarchical() {
             order.k
         } else {
-            order.leaves.max(order.k).min(prepared.n_coarse().saturating_sub(1)).max(order.k)
+            // All parts that are joined again: that takes no longer, and below them a tree goes on as a part is split by hand, so
+            // that edits do not depend on how far it was grown.
+            let rejoined = self.segmenter(order, order.k.max(2))?.0.n_rejoined(prepared);
+            let leaves = order.leaves.max(order.k).max(rejoined);
+            leaves.min(prepared.n_coarse().saturating_sub(1)).max(order.k)
         };
         if let Some(cut) = self.cuts.get(&name).filter(|cut| cut.n_leaves() >= leaves) {
             return Ok(cut);
@@ -402,7 +406,8 @@ impl App {
             return Ok(());
         }
         job.tell("stage", &json!({ "name": "painting every k" }));
-        let mut all: Vec<usize> = (cut.least..=cut.n_leaves()).collect();
+        let most = cut.n_leaves().min(order.leaves);
+        let mut all: Vec<usize> = (cut.least..=most).collect();
         all.sort_by_key(|k| k.abs_diff(order.k));
         for k in all {
             if job.is_stopped() {

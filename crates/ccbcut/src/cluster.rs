@@ -65,8 +65,8 @@ pub struct Partitioner {
     n_init: usize,
     subgraph_balance: SubgraphBalance,
     min_share: f64,
-    /// Parts to cut into before they are joined again; 0 for none.
-    rejoined: usize,
+    /// Parts to cut into before they are joined again, where that was said.
+    rejoined: Option<usize>,
     seed: u64,
     irrq: Irrq,
     solver: Solver,
@@ -140,7 +140,7 @@ impl Partitioner {
             n_init: 10,
             subgraph_balance: SubgraphBalance::Own,
             min_share: 0.0,
-            rejoined: 0,
+            rejoined: None,
             seed: 0,
             irrq: Irrq::new(tau),
             solver: Solver::Irrq,
@@ -225,17 +225,31 @@ impl Partitioner {
     }
 
     /// Cuts into so many parts first, then joins them again, two at a time, until there are as many as asked for
-    /// (hierarchical): of all pairs the one that is hardest to cut apart, by the cost that splits make small. 0, the default, for
-    /// the parts that the splits make.
+    /// (hierarchical): of all pairs the one that is hardest to cut apart, by the cost that splits make small. 0 for the parts that
+    /// the splits make, which is the default; for the pixels of images it is [`REJOIN`](crate::segment::REJOIN).
     ///
     /// Splits draw their first borders where they know least; joining takes back those that went through the middle of something.
     /// Parts are still nested, and come out the same whatever number is asked for. Splits that leave less than
-    /// [`Partitioner::min_share`] are not among those that are taken back. Nothing is joined where the parts would have fewer than eight vertices
-    /// on average, and with [constraints](Partitioner::partition_constrained).
+    /// [`Partitioner::min_share`] are not among those that are taken back. There is no more than one part for eight vertices, and nothing is joined where
+    /// that leaves fewer than asked for and fewer than 120, or with [constraints](Partitioner::partition_constrained).
     #[must_use]
     pub fn rejoin(mut self, n_parts: usize) -> Self {
-        self.rejoined = n_parts;
+        self.rejoined = Some(n_parts);
         self
+    }
+
+    /// Joins so many parts again unless another number, or 0, was said; rivals and the released variant are left as they are.
+    pub(crate) fn rejoin_by_default(mut self, n_parts: usize) -> Self {
+        if self.solver == Solver::Irrq && self.variant != Variant::Released {
+            self.rejoined = self.rejoined.or(Some(n_parts));
+        }
+        self
+    }
+
+    /// How many parts of a graph of so many vertices are joined again.
+    pub(crate) fn n_rejoined(&self, n_vertices: usize) -> usize {
+        let is_nested = self.method == Method::Hierarchical && self.n_segments > 1;
+        if is_nested { rejoin::n_fine(self.rejoined.unwrap_or(0), n_vertices) } else { 0 }
     }
 
     /// Seed of everything random.
@@ -393,9 +407,8 @@ impl Partitioner {
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
             self.columns_of_part(sub, balance, members, warm, signals, &runs)
         };
-        let n_fine = rejoin::n_fine(self.rejoined, graph.n_vertices());
-        let bisection = self.bisection(graph.n_vertices());
-        let bisection = if self.n_segments > 1 { bisection.at_least(n_fine) } else { bisection };
+        let n_fine = self.n_rejoined(graph.n_vertices());
+        let bisection = self.bisection(graph.n_vertices()).at_least(n_fine);
         let tree = bisection.run(graph, &self.balance, embed, |step| {
             control.tell(Progress::Split(step));
             if signals.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

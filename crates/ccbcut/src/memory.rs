@@ -122,6 +122,8 @@ pub struct ImageRun {
     pub levels: usize,
     /// Parts.
     pub segments: usize,
+    /// Parts that are joined again (hierarchical).
+    pub rejoined: usize,
     /// Columns of the embedding (multiway); one for a hierarchical cut.
     pub columns: usize,
 }
@@ -194,7 +196,8 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     let entries = if is_large { 0.5 * ENTRY / 8.0 * vertices * inside(height, width) } else { entries };
     table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
 
-    let columns = if run.columns > 1 { run.columns } else { INDICATORS };
+    let indicators = INDICATORS.min(run.segments.max(run.rejoined));
+    let columns = if run.columns > 1 { run.columns } else { indicators };
     let rows = 8.0 * pixels * columns as f64;
     table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
     table.add("its copies", rows, Phase::Upsample, Phase::Upsample);
@@ -357,6 +360,7 @@ mod tests {
             offsets,
             levels,
             segments,
+            rejoined: 0,
             columns,
         }
     }

@@ -53,10 +53,11 @@ pub struct PartitionArgs {
     /// is 0 in the released variant.
     #[arg(long, value_name = "SHARE", hide_short_help = true, allow_negative_numbers = true)]
     pub min_share: Option<f64>,
-    /// Cut into N parts first, then join them again, those that are hardest to cut apart first (hierarchical) [default: 120 for the pixels of images, else 0: not]
+    /// Cut into N parts first, then join them again, those that are hardest to cut apart first (hierarchical) [default: 120 where `segment` cuts the pixels of an image, else 0: not]
     ///
     /// The first splits of a large part are the least certain; joining takes back borders that went through the middle
-    /// of something. Smaller numbers of parts stay nested in larger ones.
+    /// of something. Smaller numbers of parts stay nested in larger ones. There is no more than one part for eight vertices
+    /// of the graph that is cut; where that leaves fewer than N and fewer than 120, and with strokes or links, nothing is joined.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub rejoin: Option<usize>,
     /// Restarts of k-means

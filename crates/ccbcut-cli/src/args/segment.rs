@@ -60,9 +60,10 @@ impl SegmentArgs {
         let is_released = self.embedding.variant == Variant::Released;
         if self.partition.method == Method::Hierarchical && !is_released {
             self.partition.min_share = self.partition.min_share.or(Some(MIN_SHARE));
-            // Measured on pixels and the paper's own solver; rivals are cut as they are.
+            // Measured on pixels and the paper's own solver; rivals are cut as they are, and strokes stand against joining.
             let is_of_pixels = self.features.features.is_none() && self.regions.superpixels.is_none();
-            if is_of_pixels && self.partition.solver == Solver::Irrq {
+            let is_free = self.partition.solver == Solver::Irrq && self.scribbles.is_none();
+            if is_of_pixels && is_free {
                 self.partition.rejoin = self.partition.rejoin.or(Some(REJOIN));
             }
         }

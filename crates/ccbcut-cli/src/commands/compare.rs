@@ -161,7 +161,8 @@ impl Input {
             Self::Picture(picture) => &picture.image,
         };
         let variant = library::variant(&args.embedding);
-        Ok(of_image(&library::image_run(image, &args.graph, variant, args.segments, args.segments)?))
+        let partition = PartitionArgs { columns: Some(args.segments), ..cut_args(args, 2.0).0 };
+        Ok(of_image(&library::image_run(image, &args.graph, variant, &partition)?))
     }
 }
 

@@ -105,6 +105,7 @@ impl Features {
                         .levels
                         .unwrap_or_else(|| default_levels(library::variant(&args.embedding), map.n_pixels())),
                     segments: args.partition.segments.count(),
+                    rejoined: args.partition.rejoin.unwrap_or(0),
                     columns,
                 }));
             }

@@ -137,9 +137,8 @@ fn parsed(words: &[String]) -> Result<SegmentArgs, String> {
 }
 
 fn predict(args: &SegmentArgs, image: &Image) -> ccbcut::Result<Prediction> {
-    let columns = args.partition.columns.unwrap_or(1);
     let variant = library::variant(&args.embedding);
-    Ok(of_image(&library::image_run(image, &args.graph, variant, args.partition.segments.count(), columns)?))
+    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition)?))
 }
 
 impl Engine for Lent {

@@ -146,6 +146,13 @@ impl Graph {
                     edges.push((own, own, self.self_loop(i)));
                 }
             }
+            // Stable, so that weights are added in their order.
+            edges.sort_by_key(|&(own, other, _)| (own, other));
+            edges.dedup_by(|next, kept| {
+                let is_same = (next.0, next.1) == (kept.0, kept.1);
+                kept.2 += if is_same { next.2 } else { 0.0 };
+                is_same
+            });
             edges
         });
         Self::from_edges(n_parts, &blocks.concat())
@@ -319,6 +326,30 @@ mod tests {
         assert_eq!(graph.degrees(), &[3.0, 3.0, 5.0]);
         assert_eq!(graph.self_loop(2), 5.0);
         assert_eq!(graph.without_self_loops().degrees(), &[3.0, 3.0, 0.0]);
+    }
+
+    #[test]
+    fn contraction_adds_up_what_is_between_and_inside_parts() {
+        // Every vertex sees all forty parts, more than are held at a time.
+        let n = 120_u32;
+        let weight = |i: u32, j: u32| f64::from((i * 7 + j * 13) % 31) / 8.0;
+        let mut edges: Vec<(u32, u32, f64)> =
+            (0..n).flat_map(|j| (0..j).map(move |i| (i, j, weight(i, j)))).collect();
+        edges.extend([(5, 5, 2.5), (45, 45, 0.25)]);
+        let graph = Graph::from_edges(n as usize, &edges).unwrap();
+        let part: Vec<u32> = (0..n).map(|v| (v * 3 + v / 50) % 40).collect();
+        let small = graph.contracted(&part, 40).unwrap();
+        let mut expected = vec![0.0; 40 * 40];
+        for &(i, j, w) in &edges {
+            let (a, b) = (part[i as usize] as usize, part[j as usize] as usize);
+            expected[a * 40 + b] += w;
+            expected[b * 40 + a] += if i == j { 0.0 } else { w };
+        }
+        for a in 0..40 {
+            assert_eq!(small.self_loop(a), expected[a * 40 + a]);
+            small.for_each_neighbor(a, |b, w| assert_eq!(w, expected[a * 40 + b], "{a} {b}"));
+            assert_eq!(small.degrees()[a], expected[a * 40..(a + 1) * 40].iter().sum::<f64>());
+        }
     }
 
     #[test]

@@ -40,10 +40,14 @@ impl Contracted {
     }
 }
 
-/// How many parts to cut a graph into before they are joined again: as many as asked for, and none where they would be too
-/// small to tell what they are tied to.
+/// Parts that are enough to be joined again, though more were asked for.
+const ENOUGH: usize = 120;
+
+/// How many parts to cut a graph into before they are joined again: as many as asked for while they have some size, and none
+/// where those are few.
 pub(crate) fn n_fine(asked: usize, n_vertices: usize) -> usize {
-    if n_vertices / MIN_VERTICES < asked { 0 } else { asked }
+    let n_parts = asked.min(n_vertices / MIN_VERTICES);
+    if n_parts < asked.min(ENOUGH) { 0 } else { n_parts }
 }
 
 /// How many parts of a tree are to be joined again: those asked for, or fewer where a split leaves less than `min_size` on a

@@ -118,10 +118,7 @@ impl Segmenter {
     /// that are joined again; [`default_levels`] decimations. Settings of the paper: `docs/study-tau.md`.
     pub fn new(n_segments: usize, tau: f64) -> Self {
         Self {
-            partitioner: Partitioner::new(n_segments, tau)
-                .min_share(MIN_SHARE)
-                .rejoin(REJOIN)
-                .with_extra_column(),
+            partitioner: Partitioner::new(n_segments, tau).min_share(MIN_SHARE).with_extra_column(),
             affinity: Arc::new(LabAffinity::new(LabKernel::Gaussian { sigma: SIGMA }).smoothing(SMOOTHING)),
             levels: None,
             upsampling: None,
@@ -376,7 +373,7 @@ impl Segmenter {
         let constraints = self.constraints(coarse, grid, pyramid.n_levels())?;
         let partition = if constraints.is_empty() {
             let contract = |parts: &Labels| self.contracted(scene, parts);
-            self.partitioner.partition_on(coarse.graph(), warm, Some(&contract), control)?
+            self.joining().partition_on(coarse.graph(), warm, Some(&contract), control)?
         } else {
             self.partitioner.constrained(coarse.graph(), &constraints, warm, control)?
         };
@@ -390,6 +387,11 @@ impl Segmenter {
         let leaves = LabelMap::numbered(grid.height, grid.width, leaves, coarse_leaves.n_segments());
         let nested = tree.map(|tree| Nested { tree, coarse_leaves, leaves });
         Ok(Cut { labels, nested, runs, is_complete, embedding: None })
+    }
+
+    /// The partitioner that joins parts again, unless that was not wanted.
+    fn joining(&self) -> Partitioner {
+        self.partitioner.clone().rejoin_by_default(REJOIN)
     }
 
     /// Parts of the coarse graph with the ties and sizes that their pixels have. The ties of the coarse graph itself go over
@@ -473,6 +475,11 @@ impl Scene<'_> {
     fn pixel_weights(&self, balance: &Balance) -> Result<Vec<f64>> {
         if *balance == Balance::Ratio {
             return Ok(vec![1.0; self.grid.pixels().len()]);
+        }
+        if let Balance::Custom(weights) = balance
+            && weights.len() == self.grid.pixels().len()
+        {
+            return Ok(weights.clone());
         }
         let pi = balance.weights(self.graph)?;
         Ok(self.grid.pixels().iter().map(|&p| pi[p as usize]).collect())

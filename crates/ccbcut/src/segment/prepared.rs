@@ -151,6 +151,12 @@ impl Segmenter {
         })
     }
 
+    /// How many parts of a prepared image are [joined again](crate::Partitioner::rejoin); a tree of as many leaves takes no longer
+    /// than one of fewer. 0 where none are.
+    pub fn n_rejoined(&self, prepared: &Prepared) -> usize {
+        if self.scribbles.is_some() { 0 } else { self.joining().n_rejoined(prepared.n_coarse()) }
+    }
+
     /// Coordinates of the pixels of a prepared image, as [`Segmenter::coordinates`] asks for them; `None` where they have none.
     ///
     /// # Errors
@@ -253,7 +259,7 @@ impl Segmenter {
         let upsampling = self.upsampling.unwrap_or_default();
         let contract = |parts: &Labels| self.contracted(scene, parts);
         let steps =
-            self.partitioner.sweep_by(coarse.graph(), taus, Some(&contract), control, |labels, tau| {
+            self.joining().sweep_by(coarse.graph(), taus, Some(&contract), control, |labels, tau| {
                 let leaves = coarse.leaves_on_pixels(pyramid, grid, labels, upsampling)?;
                 let on_pixels: Vec<u32> = grid.pixels().iter().map(|&p| leaves[p as usize]).collect();
                 let labels = Labels::from_raw(&on_pixels);
@@ -309,13 +315,23 @@ mod tests {
     #[test]
     fn fewer_parts_of_a_grown_tree_are_those_of_a_run_of_their_own() {
         let image = blocks();
-        let grown = segmenter(9, 1.0, Method::Hierarchical);
-        let prepared = grown.prepare(&image, None, &mut Control::new()).unwrap();
-        let cut = grown.segment_prepared(&prepared, &Warm::default(), &mut Control::new()).unwrap();
-        for k in 1..=9 {
-            let raw = grown.paint(&prepared, &cut.tree().unwrap().cut(k).unwrap()).unwrap();
-            let single = segmenter(k, 1.0, Method::Hierarchical).segment(&image).unwrap();
-            assert_eq!(LabelMap::new(24, 32, &raw).unwrap(), single.labels, "k = {k}");
+        for rejoined in [0, 6, 20] {
+            let with = |k: usize| {
+                segmenter(k, 1.0, Method::Hierarchical)
+                    .partitioner(|partitioner| partitioner.rejoin(rejoined))
+            };
+            let grown = with(9);
+            let prepared = grown.prepare(&image, None, &mut Control::new()).unwrap();
+            assert_eq!(grown.n_rejoined(&prepared), rejoined);
+            let cut = grown.segment_prepared(&prepared, &Warm::default(), &mut Control::new()).unwrap();
+            for k in 1..=9 {
+                let raw = grown.paint(&prepared, &cut.tree().unwrap().cut(k).unwrap()).unwrap();
+                let single = with(k).segment(&image).unwrap();
+                assert_eq!(LabelMap::new(24, 32, &raw).unwrap(), single.labels, "k = {k}");
+            }
+            let stop = || true;
+            let stopped = with(9).segment_with(&image, None, &mut Control::new().stop(&stop)).unwrap();
+            assert!(!stopped.report.is_complete);
         }
     }
 

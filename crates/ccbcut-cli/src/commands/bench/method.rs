@@ -226,9 +226,10 @@ mod tests {
         assert!(parameters.contains_key("sigma") && !parameters.contains_key("segments"));
         let paper = parse("ncut-h", &[]).unwrap().args;
         assert_eq!(
-            (paper.graph.sigma, paper.graph.smooth, paper.partition.min_share),
-            (5.0, Some(0.0), Some(0.0))
+            (paper.graph.sigma, paper.graph.smooth, paper.partition.min_share, paper.partition.rejoin),
+            (5.0, Some(0.0), Some(0.0), Some(0))
         );
+        assert_eq!(parse("default", &[]).unwrap().args.partition.rejoin, Some(120));
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
         for bad in ["tau=7", "superpixels=90", "scribbles=a.png", "mask=a.png", "json", "ucm=a.mat"] {
             assert!(parse(&format!("ccn1-h:{bad}"), &[]).is_err(), "{bad}");

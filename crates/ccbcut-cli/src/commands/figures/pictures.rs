@@ -85,6 +85,7 @@ impl Picture {
             offsets: Neighborhood::default().offsets(height, width)?.len(),
             levels: LEVELS,
             segments: parts,
+            rejoined: 0,
             columns: parts,
         });
         let allowed = MemoryArgs { max_memory: args.max_memory, dry_run: false };

@@ -108,11 +108,14 @@ fn a_border_through_the_middle_is_taken_back() {
     edges.extend([(4, 5, 0.1), (9, 10, 3.0), (14, 15, 0.1)]);
     let graph = Graph::from_edges(20, &edges).unwrap();
     let halves = |_: &Graph, _: &Balance, members: &[u32]| {
-        Ok(members.iter().map(|&v| if v < 10 { f64::from(v / 5) } else { f64::from(5 + v / 5) }).collect())
+        let width = if members.len() == 20 { 10 } else { 5 };
+        Ok(members.iter().map(|&v| f64::from(v / width)).collect())
     };
     let tree =
         Bisection::new(4, 2.0).run(&graph, &Balance::Normalized, halves, |_| ControlFlow::Continue(()));
     let tree = tree.unwrap();
+    assert_eq!(tree.cut(2).unwrap().sizes(), [10, 10]);
+    assert_ne!(tree.cut(3).unwrap().sizes(), [5, 10, 5]);
     let joined = joined_again(&tree, &graph, graph.degrees(), Criterion::Ccb { tau: 1.25 }, 4);
     assert_eq!(joined.cut(3).unwrap().sizes(), [5, 10, 5]);
 }
@@ -130,7 +133,7 @@ fn parts_without_a_tie_are_joined_the_smallest_first() {
 
 #[test]
 fn splits_that_leave_too_little_stay_below() {
-    // No fourth part of five vertices can be had from sixteen of a path cut at 8, 12 and 4: the fifth is small.
+    // A path of twenty has at most four parts of five.
     let (graph, criterion) = (gallery::path(20), Criterion::Ccb { tau: 2.0 });
     let embed = |_: &Graph, _: &Balance, m: &[u32]| Ok(m.iter().map(|&v| f64::from(v)).collect());
     let bisection = Bisection::new(6, 2.0).min_size(5);
@@ -142,5 +145,6 @@ fn splits_that_leave_too_little_stay_below() {
         assert!(joined.cut(k).unwrap().sizes().iter().all(|&size| size >= 5), "k = {k}");
     }
     assert_eq!(joined.cut(6).unwrap(), tree.cut(6).unwrap());
-    assert_eq!([(60, 479), (60, 480), (0, 1000)].map(|(asked, n)| n_fine(asked, n)), [0, 60, 0]);
+    let cases = [(60, 479), (60, 480), (0, 1000), (400, 2400), (400, 959)];
+    assert_eq!(cases.map(|(asked, n)| n_fine(asked, n)), [0, 60, 0, 300, 0]);
 }
