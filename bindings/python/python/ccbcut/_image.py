@@ -189,7 +189,8 @@ def segment(
     min_share : float, default 0.002
         Least size of a segment as a share of the image (hierarchical).
     rejoin : int, default 120
-        Cut into so many segments first, then join them again, those that are hardest to cut apart first (hierarchical); 0 not to.
+        Cut into so many segments first, then join them again, those that are hardest to cut apart first (hierarchical); 0
+        not to.
     contours : array-like of shape (height, width), optional
         Boundary strengths for ``mpb``, 0 to 1, instead of those that `contours` finds.
     connected : bool, default False

@@ -107,7 +107,7 @@ def part_options(
     *,
     may_choose: bool = False,
 ) -> dict[str, Any]:
-    """Into how many parts (None where they are to be chosen), and how; `least_share` and `rejoin` are where none is given."""
+    """Into how many parts (None where they are to be chosen), and how; `least_share` and `rejoin` are defaults."""
     if not isinstance(method, str):
         raise TypeError(f"method is {method!r}, but it must be a string")
     k_max = 12
