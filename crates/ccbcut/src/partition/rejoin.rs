@@ -21,6 +21,9 @@ use crate::{
 /// Vertices that a part to be joined again has on average, at least.
 const MIN_VERTICES: usize = 8;
 
+/// Parts that are enough to be joined again, though more were asked for.
+const ENOUGH: usize = 120;
+
 /// A graph whose vertices are parts, and their sizes.
 #[derive(Debug)]
 pub(crate) struct Contracted {
@@ -39,9 +42,6 @@ impl Contracted {
         Ok(Self { graph: graph.contracted(parts.as_slice(), parts.n_segments())?, sizes })
     }
 }
-
-/// Parts that are enough to be joined again, though more were asked for.
-const ENOUGH: usize = 120;
 
 /// How many parts to cut a graph into before they are joined again: as many as asked for while they have some size, and none
 /// where those are few.
