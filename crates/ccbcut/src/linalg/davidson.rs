@@ -9,7 +9,7 @@ use crate::random::Random;
 
 use super::{
     LinearOperator, axpy,
-    dense::symmetric_eigen,
+    dense::{symmetric_eigen, symmetric_eigen_absolute},
     norm,
     space::{Space, combination, gram, unit_columns},
 };
@@ -170,7 +170,8 @@ fn krylov_guess(
             matrix[i * m + j] = -value;
         }
     }
-    let (_, rotation) = symmetric_eigen(&matrix, m);
+    // The largest ones are what is wanted, and as a guess.
+    let (_, rotation) = symmetric_eigen_absolute(&matrix, m);
     combination(&space.basis, &rotation[..m * wanted.min(m)], n)
 }
 

@@ -26,15 +26,18 @@ pub fn symmetric_eigen(matrix: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
     let diagonal = (0..m).map(|i| matrix[i * m + i].abs());
     let (low, high) = diagonal.fold((f64::INFINITY, 0.0_f64), |(l, h), d| (l.min(d), h.max(d)));
     if m > JACOBI_LIMIT && high < GRADED * low {
-        let dense = MatRef::from_column_major_slice(matrix, m, m);
-        if let Ok(eigen) = dense.self_adjoint_eigen(Side::Lower) {
-            let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
-            let u = eigen.U();
-            let vectors = (0..m).flat_map(|j| (0..m).map(move |i| u[(i, j)])).collect();
-            return (values, vectors);
-        }
+        return symmetric_eigen_absolute(matrix, m);
     }
     jacobi(matrix, m)
+}
+
+/// The same with errors of up to rounding times the largest eigenvalue in all of them, which is faster.
+pub fn symmetric_eigen_absolute(matrix: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
+    let dense = MatRef::from_column_major_slice(matrix, m, m);
+    let Ok(eigen) = dense.self_adjoint_eigen(Side::Lower) else { return jacobi(matrix, m) };
+    let u = eigen.U();
+    let vectors = (0..m).flat_map(|j| (0..m).map(move |i| u[(i, j)])).collect();
+    (eigen.S().column_vector().iter().copied().collect(), vectors)
 }
 
 /// Cyclic two-sided Jacobi.

@@ -15,6 +15,7 @@ mod numeric;
 mod ordering;
 mod solve;
 mod symbolic;
+mod thin;
 
 pub use numeric::{Factor, Scalar};
 pub use symbolic::Symbolic;

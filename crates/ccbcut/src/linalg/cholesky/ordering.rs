@@ -59,6 +59,33 @@ impl Ordering {
         Self::two_ended(pattern, &(0..pattern.n() as u32).collect::<Vec<_>>())
     }
 
+    /// Across the rows in which the vertices are numbered, from both ends. The pixels of an image come row by row; where
+    /// it is wider than high, its columns are the narrower band. A row ends where two consecutive vertices have
+    /// nothing to do with each other. `None` where there are no rows, or they are shorter than there are many.
+    pub(super) fn across(pattern: &Pattern<'_>) -> Option<Self> {
+        let n = pattern.n();
+        // Rows of a graph list their neighbours in increasing order.
+        let is_end = |v: u32| pattern.row(v).binary_search(&(v + 1)).is_err();
+        let mut starts = vec![0];
+        starts.extend((0..n.saturating_sub(1) as u32).filter(|&v| is_end(v)).map(|v| v as usize + 1));
+        starts.push(n);
+        if starts.len() < 3 || (starts.len() - 1).pow(2) >= n {
+            return None;
+        }
+        // Rows need not be equally long: a vertex counts by the share of its row that lies before it.
+        let mut shares = vec![0.0_f32; n];
+        for row in starts.windows(2) {
+            let length = (row[1] - row[0]) as f32;
+            shares[row[0]..row[1]]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, share)| *share = (i as f32 + 0.5) / length);
+        }
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_by(|&a, &b| shares[a as usize].total_cmp(&shares[b as usize]));
+        Some(Self::two_ended(pattern, &order))
+    }
+
     /// Breadth-first from a far corner (Cuthill and McKee), from both ends: narrow for long, thin graphs.
     pub(super) fn levels(pattern: &Pattern<'_>) -> Self {
         let mut search = Search::new(pattern);
@@ -261,7 +288,7 @@ mod tests {
         let (offsets, targets, _) = graph.to_csr();
         let pattern = Pattern { offsets: &offsets, targets: &targets };
         let all = [Ordering::natural(&pattern), Ordering::levels(&pattern), Ordering::dissection(&pattern)];
-        for ordering in all {
+        for ordering in all.into_iter().chain(Ordering::across(&pattern)) {
             let mut sorted = ordering.order.clone();
             sorted.sort_unstable();
             assert!(sorted.iter().enumerate().all(|(i, &v)| i == v as usize), "a permutation");
@@ -283,9 +310,35 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_crossed_where_they_are_longer_than_there_are_many() {
+        let across = |graph: &Graph| {
+            let (offsets, targets, _) = graph.to_csr();
+            Ordering::across(&Pattern { offsets: &offsets, targets: &targets })
+        };
+        // Nine columns of seven vertices on the left of the middle; the first block holds the first of them.
+        let order = across(&gallery::grid(7, 19)).unwrap().order;
+        let columns: Vec<u32> = order[..BLOCK.min(63)].iter().map(|v| v % 19).collect();
+        assert_eq!(columns, (0..63).map(|i| i / 7).collect::<Vec<_>>());
+        for none in [
+            gallery::grid(19, 7),
+            gallery::complete(50),
+            gallery::path(80),
+            gallery::star(90),
+            gallery::path(1),
+        ] {
+            assert!(across(&none).is_none(), "{} vertices", none.n_vertices());
+        }
+    }
+
+    #[test]
     fn every_order_is_a_permutation_in_blocks() {
-        for graph in [gallery::path(1000), gallery::grid(30, 41), gallery::star(500), gallery::complete(150)]
-        {
+        for graph in [
+            gallery::path(1000),
+            gallery::grid(30, 41),
+            gallery::grid(9, 200),
+            gallery::star(500),
+            gallery::complete(150),
+        ] {
             check(&graph);
         }
         check(&gallery::wide(300, 0.02, 3.0, 1));

@@ -1,15 +1,16 @@
 //! Solves with a factored Laplacian: the branches of the elimination run at the same time.
 
 use faer::{
-    Accum, Mat, MatMut, MatRef,
+    Mat, MatMut, MatRef,
     reborrow::{Reborrow, ReborrowMut},
 };
 
 use crate::parallel;
 
 use super::{
-    numeric::{Factor, Scalar, multiply},
+    numeric::{Factor, Scalar},
     symbolic::Block,
+    thin::{Panel, add_product, add_transposed},
 };
 
 /// Columns that one task solves for.
@@ -94,10 +95,10 @@ impl<T: Scalar> Factor<'_, T> {
     fn forward_block(&self, b: usize, mut y: MatMut<'_, T>, place: impl Fn(usize) -> usize) {
         let (block, factor) = (&self.symbolic.blocks[b], &self.blocks[b]);
         let (width, height) = (block.width(), block.rows.len());
-        let inverse = MatRef::from_column_major_slice(&factor.inverse, width, width);
         let at = place(block.start);
         let mut solved = Mat::zeros(width, y.ncols());
-        multiply(solved.as_mut(), Accum::Replace, inverse.transpose(), y.rb().subrows(at, width));
+        let inverse = Panel::square(&factor.inverse, width);
+        add_transposed(solved.as_mut(), inverse, y.rb().subrows(at, width));
         for c in 0..solved.ncols() {
             for v in solved.col_as_slice_mut(c) {
                 // Products with numbers this small would be slow, and lost in what they are added to.
@@ -108,16 +109,16 @@ impl<T: Scalar> Factor<'_, T> {
         if height == 0 {
             return;
         }
-        let panel = MatRef::from_column_major_slice(&factor.panel, height, width);
+        let panel = Panel { values: &factor.panel, height, first: 0, count: height };
         if is_in_runs(block) {
             for run in &block.runs {
                 let (at, len) = (place(run.first as usize), run.len as usize);
-                let panel = panel.subrows(run.at as usize, len);
-                multiply(y.rb_mut().subrows_mut(at, len), Accum::Add, panel, solved.as_ref());
+                let panel = Panel { first: run.at as usize, count: len, ..panel };
+                add_product(y.rb_mut().subrows_mut(at, len), panel, solved.as_ref());
             }
         } else {
             let mut below = Mat::zeros(height, y.ncols());
-            multiply(below.as_mut(), Accum::Replace, panel, solved.as_ref());
+            add_product(below.as_mut(), panel, solved.as_ref());
             for c in 0..y.ncols() {
                 for (i, &row) in block.rows.iter().enumerate() {
                     y[(place(row as usize), c)] += below[(i, c)];
@@ -133,20 +134,21 @@ impl<T: Scalar> Factor<'_, T> {
         let at = place(block.start);
         let mut own = y.rb().subrows(at, width).to_owned();
         if height > 0 {
-            let panel = MatRef::from_column_major_slice(&factor.panel, height, width);
+            let panel = Panel { values: &factor.panel, height, first: 0, count: height };
             if is_in_runs(block) {
                 for run in &block.runs {
                     let (from, len) = (place(run.first as usize), run.len as usize);
-                    let panel = panel.subrows(run.at as usize, len).transpose();
-                    multiply(own.as_mut(), Accum::Add, panel, y.rb().subrows(from, len));
+                    let panel = Panel { first: run.at as usize, count: len, ..panel };
+                    add_transposed(own.as_mut(), panel, y.rb().subrows(from, len));
                 }
             } else {
                 let below = Mat::from_fn(height, y.ncols(), |i, c| y[(place(block.rows[i] as usize), c)]);
-                multiply(own.as_mut(), Accum::Add, panel.transpose(), below.as_ref());
+                add_transposed(own.as_mut(), panel, below.as_ref());
             }
         }
-        let inverse = MatRef::from_column_major_slice(&factor.inverse, width, width);
-        multiply(y.subrows_mut(at, width), Accum::Replace, inverse, own.as_ref());
+        let mut out = y.subrows_mut(at, width);
+        out.fill(T::default());
+        add_product(out, Panel::square(&factor.inverse, width), own.as_ref());
     }
 }
 

@@ -8,10 +8,10 @@ use super::ordering::{Ordering, Pattern};
 
 /// Operations of a factorisation that take about as long as one search takes for one edge: an order is looked for only
 /// while the best one so far costs more than the search.
-const FLOPS_PER_VISIT: f64 = 3000.0;
+const FLOPS_PER_VISIT: f64 = 700.0;
 
 /// A way to order the vertices of a pattern.
-type Order = fn(&Pattern<'_>) -> Ordering;
+type Order = fn(&Pattern<'_>) -> Option<Ordering>;
 
 /// One block of columns.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ pub struct Symbolic {
 }
 
 impl Symbolic {
-    /// Analyses a connected graph with the cheapest of three orders; `None` when every one of them would take
+    /// Analyses a connected graph with the cheapest of four orders; `None` when every one of them would take
     /// more than `max_flops` operations or `max_entries` stored numbers.
     pub fn analyze(graph: &Graph, max_flops: f64, max_entries: f64) -> Option<Self> {
         let (offsets, targets) = pattern_of(graph);
@@ -103,14 +103,19 @@ impl Symbolic {
         let visits = targets.len() as f64;
         // Searches that the order takes, each of which looks at every edge.
         let deep = 4.0 * (pattern.n() as f64 / 64.0).max(2.0).log2();
-        let orders: [(f64, Order); 3] =
-            [(0.0, Ordering::natural), (4.0, Ordering::levels), (deep, Ordering::dissection)];
+        let orders: [(f64, Order); 4] = [
+            (0.0, Ordering::across),
+            (0.0, |pattern| Some(Ordering::natural(pattern))),
+            (4.0, |pattern| Some(Ordering::levels(pattern))),
+            (deep, |pattern| Some(Ordering::dissection(pattern))),
+        ];
         for (searches, order) in orders {
             let limit = best.as_ref().map_or(max_flops, |b| b.flops.min(max_flops));
             if best.is_some() && limit <= FLOPS_PER_VISIT * searches * visits {
                 continue;
             }
-            best = Structure::new(&pattern, order(&pattern), limit, max_entries).or(best);
+            let structure = order(&pattern).and_then(|o| Structure::new(&pattern, o, limit, max_entries));
+            best = structure.or(best);
         }
         best.map(|structure| structure.finish(&pattern))
     }
@@ -329,4 +334,24 @@ fn pattern_of(graph: &Graph) -> (Cow<'_, [usize]>, Cow<'_, [u32]>) {
         offsets.push(targets.len());
     }
     (Cow::Owned(offsets), Cow::Owned(targets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::gallery;
+
+    #[test]
+    fn the_cheapest_order_is_taken() {
+        let wide = gallery::grid(40, 160);
+        let (offsets, targets) = pattern_of(&wide);
+        let pattern = Pattern { offsets: &offsets, targets: &targets };
+        let cost = |ordering| Structure::new(&pattern, ordering, f64::INFINITY, f64::INFINITY).unwrap().flops;
+        let natural = cost(Ordering::natural(&pattern));
+        let across = cost(Ordering::across(&pattern).unwrap());
+        assert!(3.0 * across < natural, "{across} {natural}");
+        let high = gallery::grid(160, 40);
+        let taken = |graph| Symbolic::analyze(graph, f64::INFINITY, f64::INFINITY).unwrap().flops();
+        assert!(taken(&wide) <= across && taken(&high) <= 1.1 * across, "{across}");
+    }
 }
