@@ -1,6 +1,10 @@
-//! Mappings of their own for large blocks.
+//! Mappings of their own for large blocks. Some that were given back are kept for the next block of their size: pages that
+//! the kernel hands out must be zeroed first, which for a block of 8 MB takes as long as most of what is done with it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// The global allocator of the command.
 pub struct LargePages;
@@ -11,21 +15,75 @@ const PAGE: usize = 2 << 20;
 /// The largest of the small pages that systems have.
 const SMALL: usize = 64 << 10;
 
-/// What a block takes: whole small pages.
-fn rounded(size: usize) -> Option<usize> {
-    size.checked_next_multiple_of(SMALL)
+/// Blocks that are kept for the next one of their size, at most this many …
+const MAX_KEPT: usize = 32;
+
+/// … and this many bytes of them.
+const MAX_KEPT_BYTES: usize = 48 << 20;
+
+/// Blocks that were given back, the oldest first.
+struct Kept {
+    addresses: [usize; MAX_KEPT],
+    sizes: [usize; MAX_KEPT],
+    count: usize,
+    bytes: usize,
 }
 
-/// Zeroed memory that begins at a large page, or null.
-fn reserve(size: usize) -> *mut u8 {
-    let Some(size) = rounded(size) else { return std::ptr::null_mut() };
-    let Some(room) = size.checked_add(PAGE) else { return std::ptr::null_mut() };
+static KEPT: Mutex<Kept> =
+    Mutex::new(Kept { addresses: [0; MAX_KEPT], sizes: [0; MAX_KEPT], count: 0, bytes: 0 });
+
+impl Kept {
+    /// Takes out the block at a place.
+    fn remove(&mut self, at: usize) -> (usize, usize) {
+        let taken = (self.addresses[at], self.sizes[at]);
+        self.addresses.copy_within(at + 1..self.count, at);
+        self.sizes.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+        self.bytes -= taken.1;
+        taken
+    }
+
+    fn push(&mut self, address: usize, size: usize) {
+        self.addresses[self.count] = address;
+        self.sizes[self.count] = size;
+        self.count += 1;
+        self.bytes += size;
+    }
+
+    /// The newest block of a size: its pages are most likely in a cache.
+    fn find(&self, size: usize) -> Option<usize> {
+        self.sizes[..self.count].iter().rposition(|&s| s == size)
+    }
+}
+
+/// No code that may panic runs under this lock, and none that allocates.
+fn kept() -> MutexGuard<'static, Kept> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a block takes: whole small pages, and eight sizes from each power of two to the next, so that blocks of nearly
+/// one size fit in each other's place. What is not touched takes no memory.
+fn rounded(size: usize) -> Option<usize> {
+    let step = (1 << size.max(1).ilog2()) / 8;
+    size.checked_next_multiple_of(step.max(SMALL))
+}
+
+/// Memory that begins at a large page, or null; whether it is zeroed.
+fn reserve(size: usize) -> (*mut u8, bool) {
+    let nothing = (std::ptr::null_mut(), false);
+    let Some(size) = rounded(size) else { return nothing };
+    let mut kept = kept();
+    if let Some(at) = kept.find(size) {
+        return (std::ptr::with_exposed_provenance_mut(kept.remove(at).0), false);
+    }
+    drop(kept);
+    let Some(room) = size.checked_add(PAGE) else { return nothing };
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new private mapping touches nothing that exists.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
     if base == libc::MAP_FAILED {
-        return std::ptr::null_mut();
+        return nothing;
     }
     let before = base.addr().next_multiple_of(PAGE) - base.addr();
     // SAFETY: `before` is below PAGE, so all of it lies within the mapping, of which nobody else knows; what is left of
@@ -37,7 +95,7 @@ fn reserve(size: usize) -> *mut u8 {
         }
         libc::munmap(start.byte_add(size), PAGE - before);
         libc::madvise(start, size, libc::MADV_HUGEPAGE);
-        start.cast()
+        (start.cast(), true)
     }
 }
 
@@ -46,9 +104,23 @@ fn reserve(size: usize) -> *mut u8 {
 /// # Safety
 /// The block is in nobody's hands any more.
 unsafe fn release(block: *mut u8, size: usize) {
-    if let Some(size) = rounded(size) {
-        // SAFETY: the mapping is [block, block + size), see `reserve`.
-        unsafe { libc::munmap(block.cast(), size) };
+    let Some(size) = rounded(size) else { return };
+    let mut old = [(0, 0); MAX_KEPT];
+    let mut n_old = 0;
+    if size > MAX_KEPT_BYTES {
+        old[0] = (block.expose_provenance(), size);
+        n_old = 1;
+    } else {
+        let mut kept = kept();
+        while kept.count == MAX_KEPT || kept.bytes + size > MAX_KEPT_BYTES {
+            old[n_old] = kept.remove(0);
+            n_old += 1;
+        }
+        kept.push(block.expose_provenance(), size);
+    }
+    for &(address, size) in &old[..n_old] {
+        // SAFETY: the mapping is [address, address + size), see `reserve`; it was taken out of the list, if it was in it.
+        unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), size) };
     }
 }
 
@@ -62,12 +134,20 @@ fn is_large(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        if is_large(layout) { reserve(layout.size()) } else { unsafe { System.alloc(layout) } }
+        if is_large(layout) { reserve(layout.size()).0 } else { unsafe { System.alloc(layout) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        if is_large(layout) { reserve(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } }
+        if !is_large(layout) {
+            // SAFETY: as the caller promises.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        let (block, is_zeroed) = reserve(layout.size());
+        if !block.is_null() && !is_zeroed {
+            // SAFETY: the block is at least as large as asked for.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -85,6 +165,9 @@ unsafe impl GlobalAlloc for LargePages {
         if !is_large(layout) && !is_large(wanted) {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(block, layout, size) };
+        }
+        if is_large(layout) && is_large(wanted) && rounded(layout.size()) == rounded(size) {
+            return block;
         }
         // SAFETY: the new block is as large as asked for, the old one at least as large as what is copied, and they are
         // different ones.
@@ -178,6 +261,43 @@ mod tests {
         let layout = Layout::from_size_align(isize::MAX as usize - 4096, 1).unwrap();
         // SAFETY: nothing is written.
         assert!(unsafe { LargePages.alloc(layout) }.is_null());
-        assert!(reserve(usize::MAX).is_null());
+        assert!(reserve(usize::MAX).0.is_null());
+    }
+
+    #[test]
+    fn what_is_kept_is_used_again_and_comes_zeroed_where_asked_for() {
+        let layout = Layout::from_size_align(7 * PAGE + 4321, 8).unwrap();
+        // SAFETY: every block is written within its size, and given back with its layout.
+        unsafe {
+            let first = LargePages.alloc(layout);
+            first.write_bytes(5, layout.size());
+            LargePages.dealloc(first, layout);
+            let again = LargePages.alloc_zeroed(layout);
+            assert!((0..layout.size()).all(|i| again.add(i).read() == 0));
+            LargePages.dealloc(again, layout);
+        }
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_limit() {
+        for size in (1..80).map(|i| i * PAGE) {
+            let layout = Layout::from_size_align(size, 8).unwrap();
+            // SAFETY: given back with its layout.
+            unsafe { LargePages.dealloc(LargePages.alloc(layout), layout) };
+            let kept = kept();
+            let sum: usize = kept.sizes[..kept.count].iter().sum();
+            assert!(kept.bytes <= MAX_KEPT_BYTES && sum == kept.bytes && kept.count <= MAX_KEPT);
+        }
+    }
+
+    #[test]
+    fn sizes_are_rounded_by_an_eighth_at_most() {
+        for size in [PAGE, PAGE + 1, 3 * PAGE - 1, 100 * PAGE + 77, 1 << 40] {
+            let rounded = rounded(size).unwrap();
+            assert!(
+                rounded >= size && rounded.is_multiple_of(SMALL) && rounded <= size + size / 8 + SMALL,
+                "{size}"
+            );
+        }
     }
 }

@@ -229,7 +229,7 @@ impl Partitioner {
     /// the splits make, which is the default; for the pixels of images it is [`REJOIN`](crate::segment::REJOIN).
     ///
     /// Splits draw their first borders where they know least; joining takes back those that went through the middle of something.
-    /// Parts are still nested, and come out the same whatever number is asked for. Splits that leave less than
+    /// Parts are still nested, and come out the same whatever number is asked for. The splits [stop early](Irrq::early_stop). Those that leave less than
     /// [`Partitioner::min_share`] are not among those that are taken back. There is no more than one part for eight vertices, and nothing is joined where
     /// that leaves fewer than asked for and fewer than 120, or with [constraints](Partitioner::partition_constrained).
     #[must_use]
@@ -404,10 +404,12 @@ impl Partitioner {
         control.tell(Progress::Stage("splitting"));
         let signals = control.signals();
         let runs = Mutex::new(Vec::new());
-        let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
-            self.columns_of_part(sub, balance, members, warm, signals, &runs)
-        };
         let n_fine = self.n_rejoined(graph.n_vertices());
+        // Where parts are joined again, the last sweeps of a split make no difference that was ever measured.
+        let splitter = if n_fine > 0 { &self.clone().irrq(|irrq| irrq.early_stop(true)) } else { self };
+        let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
+            splitter.columns_of_part(sub, balance, members, warm, signals, &runs)
+        };
         let bisection = self.bisection(graph.n_vertices()).at_least(n_fine);
         let tree = bisection.run(graph, &self.balance, embed, |step| {
             control.tell(Progress::Split(step));

@@ -1,5 +1,7 @@
 //! The numbers of the factorisation.
 
+use std::sync::{Mutex, PoisonError};
+
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut, traits::RealField};
 
 use pulp::Simd;
@@ -128,12 +130,28 @@ impl Scalar for f32 {
 
 /// What is kept of one block. With N the multipliers inside the block, d its pivots and P the weights to the rows
 /// below: `inverse` = (I − Nᵀ)⁻¹ D^-½, and `panel` = P (I − Nᵀ)⁻¹ D^-½.
-#[derive(Debug, Default)]
-pub(super) struct BlockFactor<T> {
-    pub(super) inverse: Vec<T>,
-    pub(super) panel: Vec<T>,
-    /// The row of the panel for the ties to the ground; empty where there are none.
-    grounded: Vec<T>,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockFactor<'a, T> {
+    pub(super) inverse: &'a [T],
+    pub(super) panel: &'a [T],
+}
+
+/// The blocks of a factor one behind the other, wave by wave: each with its inverse first.
+///
+/// One piece of memory for all of them, since pages that are used for the first time take their time to come.
+#[derive(Debug, Clone, Copy)]
+struct Blocks<'a, T> {
+    symbolic: &'a Symbolic,
+    values: &'a [T],
+}
+
+impl<'a, T> Blocks<'a, T> {
+    fn get(&self, b: usize) -> BlockFactor<'a, T> {
+        let block = &self.symbolic.blocks[b];
+        let (width, height) = (block.width(), block.rows.len());
+        let (inverse, rest) = self.values[block.at..].split_at(width * width);
+        BlockFactor { inverse, panel: &rest[..width * height] }
+    }
 }
 
 /// A factored Laplacian of a connected graph.
@@ -142,7 +160,7 @@ pub struct Factor<'a, T> {
     pub(super) symbolic: &'a Symbolic,
     /// The weights were divided by this before they were rounded to `T`.
     pub(super) scale: f64,
-    pub(super) blocks: Vec<BlockFactor<T>>,
+    values: Vec<T>,
 }
 
 impl<'a, T: Scalar> Factor<'a, T> {
@@ -165,24 +183,40 @@ impl<'a, T: Scalar> Factor<'a, T> {
 
     fn with_ground(symbolic: &'a Symbolic, graph: &Graph, ground: &[f64]) -> Self {
         let scale = ground.iter().copied().fold(graph.largest_weight().max(f64::MIN_POSITIVE), f64::max);
-        let mut blocks: Vec<BlockFactor<T>> = Vec::new();
-        blocks.resize_with(symbolic.blocks.len(), BlockFactor::default);
+        let sizes = symbolic.blocks.iter().map(Block::n_values);
+        let mut values = vec![T::default(); sizes.sum()];
+        // The row of each panel for the ties to the ground; empty where there are none.
+        let mut grounded: Vec<Vec<T>> = vec![Vec::new(); symbolic.blocks.len()];
         for wave in &symbolic.waves {
-            let done = parallel::map(wave.len(), |k| {
+            let Some(&first) = wave.first() else { continue };
+            let (done, mut rest) = values.split_at_mut(symbolic.blocks[first as usize].at);
+            let blocks = Blocks { symbolic, values: done };
+            let mut rooms = Vec::with_capacity(wave.len());
+            for &b in wave {
+                let (room, behind) = rest.split_at_mut(symbolic.blocks[b as usize].n_values());
+                rooms.push(Mutex::new(room));
+                rest = behind;
+            }
+            let ties = parallel::map(wave.len(), |k| {
                 let block = &symbolic.blocks[wave[k] as usize];
                 let mut front = Front::new(block);
                 front.assemble(symbolic, graph, scale);
-                front.collect(symbolic, &blocks);
+                front.collect(symbolic, blocks);
                 if !ground.is_empty() {
-                    front.collect_ground(symbolic, &blocks, ground, scale);
+                    front.collect_ground(symbolic, blocks, &grounded, ground, scale);
                 }
-                front.eliminate()
+                front.eliminate(&mut rooms[k].lock().unwrap_or_else(PoisonError::into_inner))
             });
-            for (&b, factor) in wave.iter().zip(done) {
-                blocks[b as usize] = factor;
+            for (&b, ties) in wave.iter().zip(ties) {
+                grounded[b as usize] = ties;
             }
         }
-        Self { symbolic, scale, blocks }
+        Self { symbolic, scale, values }
+    }
+
+    /// The numbers of a block.
+    pub(super) fn block(&self, b: usize) -> BlockFactor<'_, T> {
+        Blocks { symbolic: self.symbolic, values: &self.values }.get(b)
     }
 }
 
@@ -236,7 +270,7 @@ impl<'a, T: Scalar> Front<'a, T> {
     }
 
     /// Adds what the elimination of earlier blocks leaves among these rows and columns.
-    fn collect(&mut self, symbolic: &Symbolic, blocks: &[BlockFactor<T>]) {
+    fn collect(&mut self, symbolic: &Symbolic, blocks: Blocks<'_, T>) {
         let (width, height) = (self.block.width(), self.block.rows.len());
         let mut direct = Vec::new();
         let mut scattered = Vec::new();
@@ -270,13 +304,20 @@ impl<'a, T: Scalar> Front<'a, T> {
     }
 
     /// The ties of the columns to the ground: their own, and what the elimination of earlier blocks adds.
-    fn collect_ground(&mut self, symbolic: &Symbolic, blocks: &[BlockFactor<T>], ground: &[f64], scale: f64) {
+    fn collect_ground(
+        &mut self,
+        symbolic: &Symbolic,
+        blocks: Blocks<'_, T>,
+        grounded: &[Vec<T>],
+        ground: &[f64],
+        scale: f64,
+    ) {
         let own = &symbolic.order[self.block.start..self.block.end];
         self.ground = own.iter().map(|&v| T::from_f64(ground[v as usize] / scale)).collect();
         for source in &self.block.sources {
-            let (from, factor) = (&symbolic.blocks[source.block as usize], &blocks[source.block as usize]);
+            let (b, from) = (source.block as usize, &symbolic.blocks[source.block as usize]);
             let height = from.rows.len();
-            for (column, &tie) in factor.panel.chunks_exact(height).zip(&factor.grounded) {
+            for (column, &tie) in blocks.get(b).panel.chunks_exact(height).zip(&grounded[b]) {
                 let rows = source.low as usize..source.high as usize;
                 for (&row, &value) in from.rows[rows.clone()].iter().zip(&column[rows]) {
                     self.ground[row as usize - self.block.start] += value * tie;
@@ -303,26 +344,25 @@ impl<'a, T: Scalar> Front<'a, T> {
         rows.iter().map(|&row| self.block.locate(row as usize) as u32).collect()
     }
 
-    /// Eliminates the columns.
-    fn eliminate(mut self) -> BlockFactor<T> {
+    /// Eliminates the columns into `room`; the ties of the block to the ground, where there are any.
+    fn eliminate(mut self, room: &mut [T]) -> Vec<T> {
         let (width, height) = (self.block.width(), self.block.rows.len());
         drop_negligible(&mut self.weights);
-        let inverse = simd::widest(
+        let (inverse, panel) = room.split_at_mut(width * width);
+        simd::widest(
             #[inline(always)]
-            || invert_columns(&self.weights, &self.ground, width, height),
+            || invert_columns(&self.weights, &self.ground, width, height, inverse),
         );
-        let mut panel = vec![T::default(); height * width];
         if height > 0 {
             let front = MatRef::from_column_major_slice(&self.weights, width + height, width);
-            let out = MatMut::from_column_major_slice_mut(&mut panel, height, width);
-            let inverse = MatRef::from_column_major_slice(&inverse, width, width);
+            let out = MatMut::from_column_major_slice_mut(panel, height, width);
+            let inverse = MatRef::from_column_major_slice(inverse, width, width);
             multiply(out, Accum::Replace, front.subrows(width, height), inverse);
-            drop_negligible(&mut panel);
+            drop_negligible(panel);
         }
         let columns = inverse.chunks_exact(width.max(1)).filter(|_| !self.ground.is_empty());
         let tied = |column: &[T]| column.iter().zip(&self.ground).fold(T::default(), |a, (&x, &g)| a + x * g);
-        let grounded = columns.map(tied).collect();
-        BlockFactor { inverse, panel, grounded }
+        columns.map(tied).collect()
     }
 }
 
@@ -351,7 +391,7 @@ fn add_piece<T: Scalar>(
     piece: &Piece<'_>,
     block: &Block,
     symbolic: &Symbolic,
-    blocks: &[BlockFactor<T>],
+    blocks: Blocks<'_, T>,
 ) {
     let from = &symbolic.blocks[piece.source.block as usize];
     // What of the piece lies in this strip.
@@ -360,7 +400,7 @@ fn add_piece<T: Scalar>(
     if start >= end {
         return;
     }
-    let panel = &blocks[piece.source.block as usize].panel;
+    let panel = blocks.get(piece.source.block as usize).panel;
     let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
     let (low, high) = (piece.source.low as usize, piece.source.high as usize);
     let column = from.rows[low] as usize - block.start;
@@ -377,7 +417,7 @@ fn add_scattered<T: Scalar>(
     source: &Source,
     positions: &[u32],
     symbolic: &Symbolic,
-    blocks: &[BlockFactor<T>],
+    blocks: Blocks<'_, T>,
 ) {
     let from = &symbolic.blocks[source.block as usize];
     let start = positions.partition_point(|&at| (at as usize) < first);
@@ -385,7 +425,7 @@ fn add_scattered<T: Scalar>(
     if start >= end {
         return;
     }
-    let panel = &blocks[source.block as usize].panel;
+    let panel = blocks.get(source.block as usize).panel;
     let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
     let (low, high) = (source.low as usize, source.high as usize);
     let mut product = vec![T::default(); (end - start) * (high - low)];
@@ -400,9 +440,9 @@ fn add_scattered<T: Scalar>(
 }
 
 /// Eliminates the first `width` columns of a front, by themselves and with the sum of what hangs on each from below;
-/// (I − Nᵀ)⁻¹ D^-½, which is upper triangular and not negative.
+/// writes (I − Nᵀ)⁻¹ D^-½, which is upper triangular and not negative, over zeros.
 #[inline(always)]
-fn invert_columns<T: Scalar>(weights: &[T], ground: &[T], width: usize, height: usize) -> Vec<T> {
+fn invert_columns<T: Scalar>(weights: &[T], ground: &[T], width: usize, height: usize, inverse: &mut [T]) {
     let stride = width + height;
     // What hangs on each column from below acts on the block like one more vertex.
     let mut hanging: Vec<T> =
@@ -433,7 +473,6 @@ fn invert_columns<T: Scalar>(weights: &[T], ground: &[T], width: usize, height: 
         column[j + 1..].iter_mut().for_each(|w| *w *= reciprocal);
     }
     // Column c of the inverse: t_c = e_c + Σ_{j<c} N_cj t_j.
-    let mut inverse = vec![T::default(); width * width];
     for c in 0..width {
         let (done, current) = inverse.split_at_mut(c * width);
         for j in 0..c {
@@ -451,7 +490,6 @@ fn invert_columns<T: Scalar>(weights: &[T], ground: &[T], width: usize, height: 
     for (column, &root) in inverse.chunks_exact_mut(width).zip(&roots) {
         column.iter_mut().for_each(|v| *v = if *v < least { T::default() } else { *v * root });
     }
-    inverse
 }
 
 /// Sixteen running sums, so that the compiler may use vector registers.

@@ -93,11 +93,11 @@ impl<T: Scalar> Factor<'_, T> {
 
     /// s = inverseᵀ own; below += panel s.
     fn forward_block(&self, b: usize, mut y: MatMut<'_, T>, place: impl Fn(usize) -> usize) {
-        let (block, factor) = (&self.symbolic.blocks[b], &self.blocks[b]);
+        let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
         let at = place(block.start);
         let mut solved = Mat::zeros(width, y.ncols());
-        let inverse = Panel::square(&factor.inverse, width);
+        let inverse = Panel::square(factor.inverse, width);
         add_transposed(solved.as_mut(), inverse, y.rb().subrows(at, width));
         for c in 0..solved.ncols() {
             for v in solved.col_as_slice_mut(c) {
@@ -109,7 +109,7 @@ impl<T: Scalar> Factor<'_, T> {
         if height == 0 {
             return;
         }
-        let panel = Panel { values: &factor.panel, height, first: 0, count: height };
+        let panel = Panel { values: factor.panel, height, first: 0, count: height };
         if is_in_runs(block) {
             for run in &block.runs {
                 let (at, len) = (place(run.first as usize), run.len as usize);
@@ -129,12 +129,12 @@ impl<T: Scalar> Factor<'_, T> {
 
     /// own = inverse (s + panelᵀ below).
     fn backward_block(&self, b: usize, y: MatMut<'_, T>, place: impl Fn(usize) -> usize) {
-        let (block, factor) = (&self.symbolic.blocks[b], &self.blocks[b]);
+        let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
         let at = place(block.start);
         let mut own = y.rb().subrows(at, width).to_owned();
         if height > 0 {
-            let panel = Panel { values: &factor.panel, height, first: 0, count: height };
+            let panel = Panel { values: factor.panel, height, first: 0, count: height };
             if is_in_runs(block) {
                 for run in &block.runs {
                     let (from, len) = (place(run.first as usize), run.len as usize);
@@ -148,7 +148,7 @@ impl<T: Scalar> Factor<'_, T> {
         }
         let mut out = y.subrows_mut(at, width);
         out.fill(T::default());
-        add_product(out, Panel::square(&factor.inverse, width), own.as_ref());
+        add_product(out, Panel::square(factor.inverse, width), own.as_ref());
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Block {
     pub(super) runs: Vec<Run>,
     /// Earlier blocks with rows among these columns, in order.
     pub(super) sources: Vec<Source>,
+    /// Where its numbers begin among those of the factor.
+    pub(super) at: usize,
 }
 
 /// Consecutive rows: `rows[at..at + len]` is `first..first + len`.
@@ -46,6 +48,11 @@ pub(super) struct Source {
 impl Block {
     pub(super) fn width(&self) -> usize {
         self.end - self.start
+    }
+
+    /// Numbers that are kept of it.
+    pub(super) fn n_values(&self) -> usize {
+        self.width() * (self.width() + self.rows.len())
     }
 
     /// Where a row of the block stands in its front: columns first, then the rows below.
@@ -190,7 +197,7 @@ impl Structure {
             if flops >= max_flops || entries > max_entries {
                 return None;
             }
-            blocks.push(Block { start, end, runs: runs_of(&rows), rows, sources: Vec::new() });
+            blocks.push(Block { start, end, runs: runs_of(&rows), rows, sources: Vec::new(), at: 0 });
             parents.push(parent);
         }
         Some(Self { order, place, block_of, blocks, parents, flops, entries })
@@ -213,8 +220,13 @@ impl Structure {
             }
         }
         entry_offsets.push(entries_of.len());
-        let Self { order, blocks, parents, flops, entries, .. } = self;
+        let Self { order, mut blocks, parents, flops, entries, .. } = self;
         let (waves, schedule) = (waves(&parents), Schedule::new(&blocks, &parents));
+        let mut at = 0;
+        for &b in waves.iter().flatten() {
+            blocks[b as usize].at = at;
+            at += blocks[b as usize].n_values();
+        }
         Symbolic { order, entries_of, entry_offsets, blocks, waves, schedule, flops, entries }
     }
 
