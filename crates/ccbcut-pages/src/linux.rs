@@ -9,8 +9,12 @@ use std::{
 /// The global allocator of the command.
 pub struct LargePages;
 
-/// A large page, and the smallest block that is given one.
+/// A large page.
 const PAGE: usize = 2 << 20;
+
+/// The smallest block that is given some. All of a large page is in memory when a part of it is used, so that the last one of a
+/// block, and the room that a growing vector keeps for later, should not count.
+const LEAST: usize = 4 * PAGE;
 
 /// The largest of the small pages that systems have.
 const SMALL: usize = 64 << 10;
@@ -20,6 +24,9 @@ const MAX_KEPT: usize = 32;
 
 /// … and this many bytes of them.
 const MAX_KEPT_BYTES: usize = 48 << 20;
+
+/// Of which so many stay when a block of a new size is asked for: the work has moved on.
+const STAYING_BYTES: usize = 8 << 20;
 
 /// Blocks that were given back, the oldest first.
 struct Kept {
@@ -76,7 +83,7 @@ fn reserve(size: usize) -> (*mut u8, bool) {
     if let Some(at) = kept.find(size) {
         return (std::ptr::with_exposed_provenance_mut(kept.remove(at).0), false);
     }
-    drop(kept);
+    drop_oldest(kept, STAYING_BYTES);
     let Some(room) = size.checked_add(PAGE) else { return nothing };
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -105,28 +112,35 @@ fn reserve(size: usize) -> (*mut u8, bool) {
 /// The block is in nobody's hands any more.
 unsafe fn release(block: *mut u8, size: usize) {
     let Some(size) = rounded(size) else { return };
+    let mut kept = kept();
+    if kept.count == MAX_KEPT || size > MAX_KEPT_BYTES {
+        drop(kept);
+        // SAFETY: the mapping is [block, block + size), see `reserve`.
+        unsafe { libc::munmap(block.cast(), size) };
+        return;
+    }
+    kept.push(block.expose_provenance(), size);
+    drop_oldest(kept, MAX_KEPT_BYTES);
+}
+
+/// Gives the oldest blocks back to the system until no more than so many bytes are kept.
+fn drop_oldest(mut kept: MutexGuard<'_, Kept>, most: usize) {
     let mut old = [(0, 0); MAX_KEPT];
     let mut n_old = 0;
-    if size > MAX_KEPT_BYTES {
-        old[0] = (block.expose_provenance(), size);
-        n_old = 1;
-    } else {
-        let mut kept = kept();
-        while kept.count == MAX_KEPT || kept.bytes + size > MAX_KEPT_BYTES {
-            old[n_old] = kept.remove(0);
-            n_old += 1;
-        }
-        kept.push(block.expose_provenance(), size);
+    while kept.bytes > most {
+        old[n_old] = kept.remove(0);
+        n_old += 1;
     }
+    drop(kept);
     for &(address, size) in &old[..n_old] {
-        // SAFETY: the mapping is [address, address + size), see `reserve`; it was taken out of the list, if it was in it.
+        // SAFETY: the mapping is [address, address + size), see `reserve`, and it is in no list any more.
         unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), size) };
     }
 }
 
 /// Whether a block is one of ours.
 fn is_large(layout: Layout) -> bool {
-    layout.size() >= PAGE && layout.align() <= SMALL
+    layout.size() >= LEAST && layout.align() <= SMALL
 }
 
 // SAFETY: blocks come from the system's allocator or from mappings of their own, depending on nothing but the layout, which
@@ -204,7 +218,7 @@ mod tests {
 
     #[test]
     fn blocks_of_all_sizes_keep_what_is_written() {
-        let sizes = [1, 4096, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE + 12_345];
+        let sizes = [1, 4096, LEAST - 1, LEAST, LEAST + 1, 3 * LEAST + 12_345];
         for size in sizes {
             for align in [1, 64, 4096, 1 << 20] {
                 let layout = Layout::from_size_align(size, align).unwrap();
@@ -224,7 +238,7 @@ mod tests {
 
     #[test]
     fn growing_and_shrinking_keep_the_beginning() {
-        let sizes = [10, PAGE, 5 * PAGE, 2 * PAGE, 100, PAGE - 1, 2 * PAGE, 4 * PAGE];
+        let sizes = [10, LEAST, 5 * LEAST, 2 * LEAST, 100, LEAST - 1, LEAST + 1, LEAST + 2, 4 * LEAST];
         let mut layout = Layout::from_size_align(sizes[0], 8).unwrap();
         // SAFETY: every block is written within its size, and given back with its layout.
         unsafe {
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn large_blocks_are_asked_for_in_large_pages() {
-        let layout = Layout::from_size_align(3 * PAGE, 8).unwrap();
+        let layout = Layout::from_size_align(3 * LEAST, 8).unwrap();
         // SAFETY: given back with its layout.
         unsafe {
             let block = LargePages.alloc(layout);
@@ -292,7 +306,7 @@ mod tests {
 
     #[test]
     fn sizes_are_rounded_by_an_eighth_at_most() {
-        for size in [PAGE, PAGE + 1, 3 * PAGE - 1, 100 * PAGE + 77, 1 << 40] {
+        for size in [LEAST, LEAST + 1, 3 * LEAST - 1, 100 * LEAST + 77, 1 << 40] {
             let rounded = rounded(size).unwrap();
             assert!(
                 rounded >= size && rounded.is_multiple_of(SMALL) && rounded <= size + size / 8 + SMALL,

@@ -341,8 +341,10 @@ mod tests {
         let mask: Vec<bool> = (0..24 * 32).map(|p| p % 32 > 4 || p / 32 > 9).collect();
         for (mask, tau) in [(None, 1.25), (Some(mask.as_slice()), 1.25), (None, 2.0)] {
             let control = &mut Control::new();
+            // Splits that are joined again stop early by themselves.
             let with = |n_fine: usize, k: usize| {
-                segmenter(k, tau, Method::Hierarchical).partitioner(|p| p.rejoin(n_fine))
+                segmenter(k, tau, Method::Hierarchical)
+                    .partitioner(|p| p.rejoin(n_fine).irrq(|irrq| irrq.early_stop(n_fine == 0)))
             };
             let prepared = with(0, 15).prepare(&image, mask, control).unwrap();
             // The parts of the splits, on the pixels, and joined there by definition.
