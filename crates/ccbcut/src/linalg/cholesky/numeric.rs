@@ -221,7 +221,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
 }
 
 /// out ← [out +] a b.
-pub(super) fn multiply<T: Scalar>(out: MatMut<'_, T>, accumulate: Accum, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+fn multiply<T: Scalar>(out: MatMut<'_, T>, accumulate: Accum, a: MatRef<'_, T>, b: MatRef<'_, T>) {
     matmul(out, accumulate, a, b, T::one_impl(), Par::Seq);
 }
 

@@ -1,15 +1,13 @@
 //! Products of a panel of the factor with a few columns.
 //!
 //! A general matrix product copies the panel into an order of its own first, which pays when many columns use the copy.
-//! With few, a solve is as fast as the factor can be read, so here it is read once, in the order in which it lies.
+//! With few, a solve is as fast as the factor can be read, so here it is read in the order in which it lies; up to the 32
+//! columns of a solve that is no slower.
 
-use faer::{Accum, ColMut, ColRef, MatMut, MatRef};
+use faer::{ColMut, ColRef, MatMut, MatRef};
 use pulp::{Simd, WithSimd};
 
-use super::numeric::{Scalar, multiply};
-
-/// Right-hand sides up to which these are faster than general products.
-pub(super) const THIN: usize = 12;
+use super::numeric::Scalar;
 
 /// Columns of the panel that are read at the same time. They stand a quarter of the panel apart, so that each of them
 /// is part of a long stretch of memory that is read from one end to the other.
@@ -43,19 +41,8 @@ impl<'a, T> Panel<'a, T> {
     }
 }
 
-impl<'a, T: Scalar> Panel<'a, T> {
-    fn matrix(&self) -> MatRef<'a, T> {
-        MatRef::from_column_major_slice(self.values, self.height, self.width())
-            .subrows(self.first, self.count)
-    }
-}
-
 /// out ← out + P s.
 pub(super) fn add_product<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, s: MatRef<'_, T>) {
-    if s.ncols() > THIN {
-        multiply(out, Accum::Add, panel.matrix(), s);
-        return;
-    }
     let (mut out, s) = (columns_mut(out), columns(s));
     for (out, s) in out.chunks_mut(SIDES).zip(s.chunks(SIDES)) {
         match (out, s) {
@@ -72,10 +59,6 @@ pub(super) fn add_product<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, s:
 
 /// out ← out + Pᵀ y.
 pub(super) fn add_transposed<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, y: MatRef<'_, T>) {
-    if y.ncols() > THIN {
-        multiply(out, Accum::Add, panel.matrix().transpose(), y);
-        return;
-    }
     let (mut out, y) = (columns_mut(out), columns(y));
     for (out, y) in out.chunks_mut(SIDES).zip(y.chunks(SIDES)) {
         match (out, y) {
@@ -229,7 +212,7 @@ mod tests {
             let mut draw = |rows: usize, columns: usize| {
                 Mat::from_fn(rows, columns, |_, _| T::from_f64(random.normal()))
             };
-            for sides in [1, 2, 3, 4, 5, 8, THIN, THIN + 1] {
+            for sides in [1, 2, 3, 4, 5, 8, 31] {
                 let matrix = draw(height, width);
                 let values: Vec<T> =
                     matrix.col_iter().flat_map(|c| c.iter().copied().collect::<Vec<_>>()).collect();
