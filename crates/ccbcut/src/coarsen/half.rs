@@ -104,7 +104,8 @@ impl HalfMatrix {
                 diagonal.clear();
             }
         }
-        Graph::from_sorted_csr(offsets, targets, weights, diagonal)
+        let columns = (0..n).map(|v| (v % width) as u32).collect();
+        Graph::from_sorted_csr(offsets, targets, weights, diagonal).with_columns(columns)
     }
 
     /// Calls `f(other, first, shift, weights)` for the neighbours of a row, from the first: pixel (row, first + k) is

@@ -111,7 +111,12 @@ impl Graph {
         } else {
             Vec::new()
         };
-        Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops)
+        let columns = if self.columns.is_empty() {
+            Vec::new()
+        } else {
+            vertices.iter().map(|&v| self.columns[v as usize]).collect()
+        };
+        Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops).with_columns(columns)
     }
 
     /// The graph with each of `n_parts` parts as one vertex: weights between parts add up, what is inside a part becomes its

@@ -51,6 +51,8 @@ pub struct Graph {
     /// Empty when there is none.
     self_loops: Vec<f64>,
     n_edges: usize,
+    /// The column of each vertex, where the vertices stand in the rows of a grid; empty where that is not known.
+    columns: Vec<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -95,7 +97,7 @@ impl Graph {
     #[must_use]
     pub fn without_self_loops(self) -> Self {
         if self.has_self_loops() {
-            return Self::from_storage(self.storage, Vec::new());
+            return Self::from_storage(self.storage, Vec::new()).with_columns(self.columns);
         }
         self
     }
@@ -106,6 +108,19 @@ impl Graph {
             Storage::Stencil(stencil) if stencil.cells.is_none() => Some((stencil.height, stencil.width)),
             _ => None,
         }
+    }
+
+    /// Says in which column of a grid each vertex stands, the vertices being numbered row by row. It changes no result: elimination
+    /// may go across the rows where that is less work.
+    pub(crate) fn with_columns(mut self, columns: Vec<u32>) -> Self {
+        debug_assert!(columns.is_empty() || columns.len() == self.n_vertices());
+        self.columns = columns;
+        self
+    }
+
+    /// The column of each vertex in a grid; empty where that is not known.
+    pub(crate) fn columns(&self) -> &[u32] {
+        &self.columns
     }
 
     /// Row offsets and neighbours, where the graph is stored by rows.
@@ -324,11 +339,13 @@ impl Graph {
         match storage {
             Storage::Sparse(csr) => {
                 let n_edges = csr.targets.len() / 2;
-                Self { storage: Storage::Sparse(csr), degrees: OnceLock::new(), self_loops, n_edges }
+                let degrees = OnceLock::new();
+                Self { storage: Storage::Sparse(csr), degrees, self_loops, n_edges, columns: Vec::new() }
             }
             Storage::Stencil(stencil) => {
                 let (degrees, n_edges) = pixels::row_sums(&stencil);
-                Self { storage: Storage::Stencil(stencil), degrees: degrees.into(), self_loops, n_edges }
+                let storage = Storage::Stencil(stencil);
+                Self { storage, degrees: degrees.into(), self_loops, n_edges, columns: Vec::new() }
             }
         }
     }

@@ -129,7 +129,7 @@ impl Graph {
         stencil.weights = weights;
         let (degrees, n_edges) = added_up(&stencil, &bands);
         let (storage, degrees) = (Storage::Stencil(stencil), degrees.into());
-        Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges })
+        Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges, columns: Vec::new() })
     }
 
     /// The pixel graph with `f(weight, other's weight)` on the same edges, in place; without another, 0 stands for it.

@@ -14,6 +14,8 @@ const MAX_IDLE: usize = 2;
 pub(super) struct Pattern<'a> {
     pub(super) offsets: &'a [usize],
     pub(super) targets: &'a [u32],
+    /// The column of each vertex in a grid, where that is known.
+    pub(super) columns: &'a [u32],
 }
 
 impl Pattern<'_> {
@@ -60,29 +62,17 @@ impl Ordering {
     }
 
     /// Across the rows in which the vertices are numbered, from both ends. The pixels of an image come row by row; where
-    /// it is wider than high, its columns are the narrower band. A row ends where two consecutive vertices have
-    /// nothing to do with each other. `None` where there are no rows, or they are shorter than there are many.
+    /// it is wider than high, its columns are the narrower band. `None` where there are no rows, or they are shorter than there
+    /// are many.
     pub(super) fn across(pattern: &Pattern<'_>) -> Option<Self> {
-        let n = pattern.n();
-        // Rows of a graph list their neighbours in increasing order.
-        let is_end = |v: u32| pattern.row(v).binary_search(&(v + 1)).is_err();
-        let mut starts = vec![0];
-        starts.extend((0..n.saturating_sub(1) as u32).filter(|&v| is_end(v)).map(|v| v as usize + 1));
-        starts.push(n);
-        if starts.len() < 3 || (starts.len() - 1).pow(2) >= n {
+        let columns =
+            if pattern.columns.is_empty() { columns_of(pattern)? } else { pattern.columns.to_vec() };
+        let (first, last) = (columns.iter().min()?, columns.iter().max()?);
+        if ((last - first + 1) as usize).pow(2) <= pattern.n() {
             return None;
         }
-        // Rows need not be equally long: a vertex counts by the share of its row that lies before it.
-        let mut shares = vec![0.0_f32; n];
-        for row in starts.windows(2) {
-            let length = (row[1] - row[0]) as f32;
-            shares[row[0]..row[1]]
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, share)| *share = (i as f32 + 0.5) / length);
-        }
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_by(|&a, &b| shares[a as usize].total_cmp(&shares[b as usize]));
+        let mut order: Vec<u32> = (0..pattern.n() as u32).collect();
+        order.sort_by_key(|&v| columns[v as usize]);
         Some(Self::two_ended(pattern, &order))
     }
 
@@ -108,6 +98,28 @@ impl Ordering {
             self.starts.push(self.order.len());
         }
     }
+}
+
+/// The columns of vertices that are numbered row by row, by what they are tied to: a row ends where two consecutive vertices
+/// have nothing to do with each other. Rows need not be equally long: a vertex counts by the share of its row that lies before it.
+fn columns_of(pattern: &Pattern<'_>) -> Option<Vec<u32>> {
+    let n = pattern.n();
+    // Rows of a graph list their neighbours in increasing order.
+    let is_end = |v: u32| pattern.row(v).binary_search(&(v + 1)).is_err();
+    let mut starts = vec![0];
+    starts.extend((0..n.saturating_sub(1) as u32).filter(|&v| is_end(v)).map(|v| v as usize + 1));
+    starts.push(n);
+    if starts.len() < 3 || (starts.len() - 1).pow(2) >= n {
+        return None;
+    }
+    let longest = starts.windows(2).map(|row| row[1] - row[0]).max()?;
+    let mut columns = vec![0; n];
+    for row in starts.windows(2) {
+        let length = row[1] - row[0];
+        let columns = columns[row[0]..row[1]].iter_mut().enumerate();
+        columns.for_each(|(i, column)| *column = ((2 * i + 1) * longest / (2 * length)) as u32);
+    }
+    Some(columns)
 }
 
 /// How far down the dissection is.
@@ -286,7 +298,7 @@ mod tests {
 
     fn check(graph: &Graph) {
         let (offsets, targets, _) = graph.to_csr();
-        let pattern = Pattern { offsets: &offsets, targets: &targets };
+        let pattern = Pattern { offsets: &offsets, targets: &targets, columns: &[] };
         let all = [Ordering::natural(&pattern), Ordering::levels(&pattern), Ordering::dissection(&pattern)];
         for ordering in all.into_iter().chain(Ordering::across(&pattern)) {
             let mut sorted = ordering.order.clone();
@@ -313,7 +325,7 @@ mod tests {
     fn rows_are_crossed_where_they_are_longer_than_there_are_many() {
         let across = |graph: &Graph| {
             let (offsets, targets, _) = graph.to_csr();
-            Ordering::across(&Pattern { offsets: &offsets, targets: &targets })
+            Ordering::across(&Pattern { offsets: &offsets, targets: &targets, columns: graph.columns() })
         };
         // Nine columns of seven vertices on the left of the middle; the first block holds the first of them.
         let order = across(&gallery::grid(7, 19)).unwrap().order;

@@ -105,7 +105,7 @@ impl Symbolic {
     /// more than `max_flops` operations or `max_entries` stored numbers.
     pub fn analyze(graph: &Graph, max_flops: f64, max_entries: f64) -> Option<Self> {
         let (offsets, targets) = pattern_of(graph);
-        let pattern = Pattern { offsets: &offsets, targets: &targets };
+        let pattern = Pattern { offsets: &offsets, targets: &targets, columns: graph.columns() };
         let mut best: Option<Structure> = None;
         let visits = targets.len() as f64;
         // Searches that the order takes, each of which looks at every edge.
@@ -357,7 +357,7 @@ mod tests {
     fn the_cheapest_order_is_taken() {
         let wide = gallery::grid(40, 160);
         let (offsets, targets) = pattern_of(&wide);
-        let pattern = Pattern { offsets: &offsets, targets: &targets };
+        let pattern = Pattern { offsets: &offsets, targets: &targets, columns: &[] };
         let cost = |ordering| Structure::new(&pattern, ordering, f64::INFINITY, f64::INFINITY).unwrap().flops;
         let natural = cost(Ordering::natural(&pattern));
         let across = cost(Ordering::across(&pattern).unwrap());
