@@ -252,6 +252,12 @@ impl Partitioner {
         if is_nested { rejoin::n_fine(self.rejoined.unwrap_or(0), n_vertices) } else { 0 }
     }
 
+    /// Where parts are joined again, the last sweeps of a split make no difference that was ever measured; fewer than three are
+    /// not joined.
+    pub(crate) fn early_where_joined(self, n_parts: usize) -> Self {
+        if n_parts > 2 { self.irrq(|irrq| irrq.early_stop(true)) } else { self }
+    }
+
     /// Seed of everything random.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -405,8 +411,7 @@ impl Partitioner {
         let signals = control.signals();
         let runs = Mutex::new(Vec::new());
         let n_fine = self.n_rejoined(graph.n_vertices());
-        // Where parts are joined again, the last sweeps of a split make no difference that was ever measured.
-        let splitter = if n_fine > 0 { &self.clone().irrq(|irrq| irrq.early_stop(true)) } else { self };
+        let splitter = self.clone().early_where_joined(n_fine);
         let embed = |sub: &Graph, balance: &Balance, members: &[u32]| {
             splitter.columns_of_part(sub, balance, members, warm, signals, &runs)
         };

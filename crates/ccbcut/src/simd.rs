@@ -3,7 +3,7 @@
 //! A plain build must run on every machine of its kind, so loops are compiled for the least of them. What is passed
 //! through [`widest`] is compiled once more for each wider set of instructions (AVX2 with FMA, AVX-512), and the
 //! widest one that this machine has is called. The compiler never reorders floating-point sums and never contracts
-//! products into FMA by itself, so the results are the same bytes on all of them.
+//! products into FMA by itself, so the results are the same bytes on all of them, unless a loop asks for FMA or sums by lanes.
 
 use std::sync::OnceLock;
 

@@ -201,6 +201,8 @@ impl Segmenter {
         members: &[u32],
         control: &mut Control<'_>,
     ) -> Result<Labels> {
+        let two =
+            self.partitioner.clone().n_segments(2).rejoin(0).early_where_joined(self.n_rejoined(prepared));
         parallel::inside(|| {
             prepared.with_scene(|scene| {
                 let graph = scene.coarse.graph();
@@ -208,7 +210,6 @@ impl Segmenter {
                 if let Some(&v) = members.iter().find(|&&v| v as usize >= limit) {
                     return Err(Error::IndexOutOfRange { what: "the vertex", index: v as usize, limit });
                 }
-                let two = self.partitioner.clone().n_segments(2).rejoin(0);
                 let strokes = self.constraints(scene.coarse, scene.grid, scene.pyramid.n_levels())?;
                 let inside = strokes.inside(members, 2);
                 let cut = two.partition_constrained(&graph.induced(members), &inside, control)?;
@@ -375,6 +376,21 @@ mod tests {
                 let expected: Vec<u32> = parts.as_slice().iter().map(|&part| now[part as usize]).collect();
                 assert_eq!(joined.tree().unwrap().cut(k).unwrap(), Labels::from_raw(&expected), "k = {k}");
             }
+        }
+    }
+
+    #[test]
+    fn a_part_is_split_as_the_run_that_joins_would() {
+        let (image, control) = (blocks(), &mut Control::new());
+        for tau in [1.0, 1.5] {
+            let joining = segmenter(6, tau, Method::Hierarchical).partitioner(|p| p.rejoin(15));
+            let prepared = joining.prepare(&image, None, control).unwrap();
+            let early = segmenter(6, tau, Method::Hierarchical)
+                .partitioner(|p| p.rejoin(0).irrq(|irrq| irrq.early_stop(true)));
+            let tree = early.segment_prepared(&prepared, &Warm::default(), control).unwrap();
+            let all: Vec<u32> = (0..prepared.n_coarse() as u32).collect();
+            let split = joining.split_part(&prepared, &all, control).unwrap();
+            assert_eq!(split, tree.tree().unwrap().cut(2).unwrap(), "tau = {tau}");
         }
     }
 
