@@ -26,10 +26,6 @@ use ccbcut_io::paint;
 
 use crate::{exit::ExitStatus, output::Output};
 
-/// Graphs of images are large, and memory that comes in small pages is slow to come.
-#[global_allocator]
-static ALLOCATOR: ccbcut_pages::LargePages = ccbcut_pages::LargePages;
-
 fn main() -> ExitCode {
     // A file-size limit then ends in an error that cleans up after itself, not in a killed process. Where the
     // handler cannot be set, nothing else changes.

@@ -137,8 +137,6 @@ pub(super) struct BlockFactor<'a, T> {
 }
 
 /// The blocks of a factor one behind the other, wave by wave: each with its inverse first.
-///
-/// One piece of memory for all of them, since pages that are used for the first time take their time to come.
 #[derive(Debug, Clone, Copy)]
 struct Blocks<'a, T> {
     symbolic: &'a Symbolic,
