@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut, traits::RealField};
 
-use pulp::Simd;
-
 use crate::{graph::Graph, parallel, simd};
 
-use super::symbolic::{Block, Source, Symbolic};
+use super::{
+    symbolic::{Block, Source, Symbolic},
+    thin::Lanes,
+};
 
 /// Rows of a front that one task brings up to date.
 const STRIP: usize = 256;
@@ -26,7 +27,7 @@ mod sealed {
 pub trait Scalar:
     sealed::Sealed
     + RealField
-    + Copy
+    + Lanes
     + Default
     + Send
     + Sync
@@ -42,50 +43,10 @@ pub trait Scalar:
     /// Weights below this share of the largest are dropped: their products would fall below the smallest normal
     /// number, where arithmetic is slow and inexact.
     const NEGLIGIBLE: f64;
-
-    /// A vector register of them.
-    type Lanes<S: Simd>: Copy;
-    /// A slice as whole registers and what is left over.
-    fn lanes<S: Simd>(simd: S, values: &[Self]) -> (&[Self::Lanes<S>], &[Self]);
-    /// The same, to be written to.
-    fn lanes_mut<S: Simd>(simd: S, values: &mut [Self]) -> (&mut [Self::Lanes<S>], &mut [Self]);
-    /// One number in all lanes.
-    fn spread<S: Simd>(simd: S, value: Self) -> Self::Lanes<S>;
-    /// a b + c.
-    fn multiply_add<S: Simd>(
-        simd: S,
-        a: Self::Lanes<S>,
-        b: Self::Lanes<S>,
-        c: Self::Lanes<S>,
-    ) -> Self::Lanes<S>;
-    /// The sum of all lanes.
-    fn total<S: Simd>(simd: S, values: Self::Lanes<S>) -> Self;
 }
 
 impl Scalar for f64 {
     const NEGLIGIBLE: f64 = 1e-140;
-
-    type Lanes<S: Simd> = S::f64s;
-    #[inline(always)]
-    fn lanes<S: Simd>(_: S, values: &[Self]) -> (&[S::f64s], &[Self]) {
-        S::as_simd_f64s(values)
-    }
-    #[inline(always)]
-    fn lanes_mut<S: Simd>(_: S, values: &mut [Self]) -> (&mut [S::f64s], &mut [Self]) {
-        S::as_mut_simd_f64s(values)
-    }
-    #[inline(always)]
-    fn spread<S: Simd>(simd: S, value: Self) -> S::f64s {
-        simd.splat_f64s(value)
-    }
-    #[inline(always)]
-    fn multiply_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
-        simd.mul_add_e_f64s(a, b, c)
-    }
-    #[inline(always)]
-    fn total<S: Simd>(simd: S, values: S::f64s) -> Self {
-        simd.reduce_sum_f64s(values)
-    }
 
     fn from_f64(value: f64) -> Self {
         value
@@ -97,28 +58,6 @@ impl Scalar for f64 {
 
 impl Scalar for f32 {
     const NEGLIGIBLE: f64 = 1e-17;
-
-    type Lanes<S: Simd> = S::f32s;
-    #[inline(always)]
-    fn lanes<S: Simd>(_: S, values: &[Self]) -> (&[S::f32s], &[Self]) {
-        S::as_simd_f32s(values)
-    }
-    #[inline(always)]
-    fn lanes_mut<S: Simd>(_: S, values: &mut [Self]) -> (&mut [S::f32s], &mut [Self]) {
-        S::as_mut_simd_f32s(values)
-    }
-    #[inline(always)]
-    fn spread<S: Simd>(simd: S, value: Self) -> S::f32s {
-        simd.splat_f32s(value)
-    }
-    #[inline(always)]
-    fn multiply_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
-        simd.mul_add_e_f32s(a, b, c)
-    }
-    #[inline(always)]
-    fn total<S: Simd>(simd: S, values: S::f32s) -> Self {
-        simd.reduce_sum_f32s(values)
-    }
 
     fn from_f64(value: f64) -> Self {
         value as f32

@@ -8,6 +8,7 @@ use faer::{ColMut, ColRef, MatMut, MatRef};
 use pulp::{Simd, WithSimd};
 
 use super::numeric::Scalar;
+use crate::simd::widest;
 
 /// Columns of the panel that are read at the same time. They stand a quarter of the panel apart, so that each of them
 /// is part of a long stretch of memory that is read from one end to the other.
@@ -15,6 +16,69 @@ const COLUMNS: usize = 4;
 
 /// Right-hand sides that are worked on at the same time.
 const SIDES: usize = 4;
+
+/// Numbers that fill vector registers.
+pub trait Lanes: Copy {
+    /// A register of them.
+    type Register<S: Simd>: Copy;
+    /// A slice as whole registers and what is left over.
+    fn lanes<S: Simd>(simd: S, values: &[Self]) -> (&[Self::Register<S>], &[Self]);
+    /// The same, to be written to.
+    fn lanes_mut<S: Simd>(simd: S, values: &mut [Self]) -> (&mut [Self::Register<S>], &mut [Self]);
+    /// One number in all lanes.
+    fn spread<S: Simd>(simd: S, value: Self) -> Self::Register<S>;
+    /// a b + c.
+    fn multiply_add<S: Simd>(
+        simd: S,
+        a: Self::Register<S>,
+        b: Self::Register<S>,
+        c: Self::Register<S>,
+    ) -> Self::Register<S>;
+    /// The sum of all lanes.
+    fn total<S: Simd>(simd: S, values: Self::Register<S>) -> Self;
+}
+
+/// `pulp` names everything once for each type.
+macro_rules! lanes {
+    ($number:ty, $register:ident, $split:ident, $split_mut:ident, $splat:ident, $mul_add:ident, $sum:ident) => {
+        impl Lanes for $number {
+            type Register<S: Simd> = S::$register;
+
+            #[inline(always)]
+            fn lanes<S: Simd>(_: S, values: &[Self]) -> (&[S::$register], &[Self]) {
+                S::$split(values)
+            }
+
+            #[inline(always)]
+            fn lanes_mut<S: Simd>(_: S, values: &mut [Self]) -> (&mut [S::$register], &mut [Self]) {
+                S::$split_mut(values)
+            }
+
+            #[inline(always)]
+            fn spread<S: Simd>(simd: S, value: Self) -> S::$register {
+                simd.$splat(value)
+            }
+
+            #[inline(always)]
+            fn multiply_add<S: Simd>(
+                simd: S,
+                a: S::$register,
+                b: S::$register,
+                c: S::$register,
+            ) -> S::$register {
+                simd.$mul_add(a, b, c)
+            }
+
+            #[inline(always)]
+            fn total<S: Simd>(simd: S, values: S::$register) -> Self {
+                simd.$sum(values)
+            }
+        }
+    };
+}
+
+lanes!(f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, mul_add_e_f32s, reduce_sum_f32s);
+lanes!(f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, mul_add_e_f64s, reduce_sum_f64s);
 
 /// Some rows of a matrix that is stored by columns.
 #[derive(Clone, Copy)]
@@ -43,30 +107,24 @@ impl<'a, T> Panel<'a, T> {
 
 /// out ← out + P s.
 pub(super) fn add_product<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, s: MatRef<'_, T>) {
-    let (mut out, s) = (columns_mut(out), columns(s));
-    for (out, s) in out.chunks_mut(SIDES).zip(s.chunks(SIDES)) {
-        match (out, s) {
-            ([a], [s]) => crate::simd::widest(Down { panel, s: [s], out: [a] }),
-            ([a, b], [s, t]) => crate::simd::widest(Down { panel, s: [s, t], out: [a, b] }),
-            ([a, b, c], [s, t, u]) => crate::simd::widest(Down { panel, s: [s, t, u], out: [a, b, c] }),
-            ([a, b, c, d], [s, t, u, v]) => {
-                crate::simd::widest(Down { panel, s: [s, t, u, v], out: [a, b, c, d] });
-            }
-            _ => unreachable!("as many results as right-hand sides"),
-        }
-    }
+    add::<T, false>(out, panel, s);
 }
 
 /// out ← out + Pᵀ y.
 pub(super) fn add_transposed<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, y: MatRef<'_, T>) {
-    let (mut out, y) = (columns_mut(out), columns(y));
-    for (out, y) in out.chunks_mut(SIDES).zip(y.chunks(SIDES)) {
-        match (out, y) {
-            ([a], [y]) => crate::simd::widest(Up { panel, y: [y], out: [a] }),
-            ([a, b], [y, z]) => crate::simd::widest(Up { panel, y: [y, z], out: [a, b] }),
-            ([a, b, c], [x, y, z]) => crate::simd::widest(Up { panel, y: [x, y, z], out: [a, b, c] }),
-            ([a, b, c, d], [w, x, y, z]) => {
-                crate::simd::widest(Up { panel, y: [w, x, y, z], out: [a, b, c, d] });
+    add::<T, true>(out, panel, y);
+}
+
+/// Either, a few right-hand sides at a time.
+fn add<T: Scalar, const UP: bool>(out: MatMut<'_, T>, panel: Panel<'_, T>, x: MatRef<'_, T>) {
+    let (mut out, x) = (columns_mut(out), columns(x));
+    for (out, x) in out.chunks_mut(SIDES).zip(x.chunks(SIDES)) {
+        match (out, x) {
+            ([a], &[x]) => widest(Product::<_, 1, UP> { panel, x: [x], out: [a] }),
+            ([a, b], &[x, y]) => widest(Product::<_, 2, UP> { panel, x: [x, y], out: [a, b] }),
+            ([a, b, c], &[x, y, z]) => widest(Product::<_, 3, UP> { panel, x: [x, y, z], out: [a, b, c] }),
+            ([a, b, c, d], &[w, x, y, z]) => {
+                widest(Product::<_, 4, UP> { panel, x: [w, x, y, z], out: [a, b, c, d] });
             }
             _ => unreachable!("as many results as right-hand sides"),
         }
@@ -85,14 +143,14 @@ fn columns_mut<'a, T: Scalar>(matrix: MatMut<'a, T>) -> Vec<&'a mut [T]> {
     matrix.col_iter_mut().map(column).collect()
 }
 
-/// out ← out + P s for some right-hand sides.
-struct Down<'a, 'b, T, const M: usize> {
+/// out ← out + P x, or Pᵀ x, for some right-hand sides.
+struct Product<'a, 'b, T, const M: usize, const UP: bool> {
     panel: Panel<'a, T>,
-    s: [&'a [T]; M],
+    x: [&'a [T]; M],
     out: [&'b mut [T]; M],
 }
 
-impl<T: Scalar, const M: usize> WithSimd for Down<'_, '_, T, M> {
+impl<T: Scalar, const M: usize, const UP: bool> WithSimd for Product<'_, '_, T, M, UP> {
     type Output = ();
 
     #[inline(always)]
@@ -107,18 +165,29 @@ impl<T: Scalar, const M: usize> WithSimd for Down<'_, '_, T, M> {
     }
 }
 
-impl<T: Scalar, const M: usize> Down<'_, '_, T, M> {
+impl<T: Scalar, const M: usize, const UP: bool> Product<'_, '_, T, M, UP> {
+    /// Adds what columns of the panel contribute that stand `step` apart.
     #[inline(always)]
     fn add_columns<S: Simd, const J: usize>(&mut self, simd: S, first: usize, step: usize) {
+        if UP {
+            self.add_sums::<S, J>(simd, first, step);
+        } else {
+            self.add_multiples::<S, J>(simd, first, step);
+        }
+    }
+
+    /// out ← out + Σⱼ pⱼ xⱼ.
+    #[inline(always)]
+    fn add_multiples<S: Simd, const J: usize>(&mut self, simd: S, first: usize, step: usize) {
         let columns: [&[T]; J] = std::array::from_fn(|j| self.panel.column(first + j * step));
         let factors: [[T; J]; M] =
-            std::array::from_fn(|m| std::array::from_fn(|j| self.s[m][first + j * step]));
+            std::array::from_fn(|m| std::array::from_fn(|j| self.x[m][first + j * step]));
         let count = T::lanes(simd, columns[0]).0.len();
         let split: [_; J] = std::array::from_fn(|j| {
             let (lanes, tail) = T::lanes(simd, columns[j]);
             (&lanes[..count], tail)
         });
-        let spread: [[T::Lanes<S>; J]; M] =
+        let spread: [[T::Register<S>; J]; M] =
             std::array::from_fn(|m| std::array::from_fn(|j| T::spread(simd, factors[m][j])));
         let mut rest = self.out.iter_mut();
         let out: [_; M] = std::array::from_fn(|_| {
@@ -126,7 +195,7 @@ impl<T: Scalar, const M: usize> Down<'_, '_, T, M> {
             (&mut lanes[..count], tail)
         });
         for i in 0..count {
-            let values: [T::Lanes<S>; J] = std::array::from_fn(|j| split[j].0[i]);
+            let values: [T::Register<S>; J] = std::array::from_fn(|j| split[j].0[i]);
             for m in 0..M {
                 let mut sum = out[m].0[i];
                 for j in 0..J {
@@ -143,53 +212,30 @@ impl<T: Scalar, const M: usize> Down<'_, '_, T, M> {
             }
         }
     }
-}
 
-/// out ← out + Pᵀ y for some right-hand sides.
-struct Up<'a, 'b, T, const M: usize> {
-    panel: Panel<'a, T>,
-    y: [&'a [T]; M],
-    out: [&'b mut [T]; M],
-}
-
-impl<T: Scalar, const M: usize> WithSimd for Up<'_, '_, T, M> {
-    type Output = ();
-
+    /// outⱼ ← outⱼ + pⱼᵀ x.
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let (width, step) = (self.panel.width(), self.panel.width() / COLUMNS);
-        for first in 0..step {
-            self.add_columns::<S, COLUMNS>(simd, first, step);
-        }
-        for first in step * COLUMNS..width {
-            self.add_columns::<S, 1>(simd, first, 0);
-        }
-    }
-}
-
-impl<T: Scalar, const M: usize> Up<'_, '_, T, M> {
-    #[inline(always)]
-    fn add_columns<S: Simd, const J: usize>(&mut self, simd: S, first: usize, step: usize) {
+    fn add_sums<S: Simd, const J: usize>(&mut self, simd: S, first: usize, step: usize) {
         let count = T::lanes(simd, self.panel.column(first)).0.len();
         let cut = |values| {
-            let (lanes, tail): (&[T::Lanes<S>], &[T]) = T::lanes(simd, values);
+            let (lanes, tail): (&[T::Register<S>], &[T]) = T::lanes(simd, values);
             (&lanes[..count], tail)
         };
         let split: [_; J] = std::array::from_fn(|j| cut(self.panel.column(first + j * step)));
-        let y: [_; M] = std::array::from_fn(|m| cut(self.y[m]));
+        let x: [_; M] = std::array::from_fn(|m| cut(self.x[m]));
         let mut sums = [[T::spread(simd, T::default()); J]; M];
         for i in 0..count {
-            let values: [T::Lanes<S>; J] = std::array::from_fn(|j| split[j].0[i]);
+            let values: [T::Register<S>; J] = std::array::from_fn(|j| split[j].0[i]);
             for m in 0..M {
-                let y = y[m].0[i];
+                let x = x[m].0[i];
                 for j in 0..J {
-                    sums[m][j] = T::multiply_add(simd, values[j], y, sums[m][j]);
+                    sums[m][j] = T::multiply_add(simd, values[j], x, sums[m][j]);
                 }
             }
         }
         for m in 0..M {
             for j in 0..J {
-                let tail = split[j].1.iter().zip(y[m].1).fold(T::default(), |sum, (&p, &y)| sum + p * y);
+                let tail = split[j].1.iter().zip(x[m].1).fold(T::default(), |sum, (&p, &x)| sum + p * x);
                 self.out[m][first + j * step] += T::total(simd, sums[m][j]) + tail;
             }
         }
