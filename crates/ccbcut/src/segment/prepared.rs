@@ -382,16 +382,34 @@ mod tests {
     #[test]
     fn a_part_is_split_as_the_run_that_joins_would() {
         let (image, control) = (blocks(), &mut Control::new());
-        for tau in [1.0, 1.5] {
-            let joining = segmenter(6, tau, Method::Hierarchical).partitioner(|p| p.rejoin(15));
-            let prepared = joining.prepare(&image, None, control).unwrap();
-            let early = segmenter(6, tau, Method::Hierarchical)
-                .partitioner(|p| p.rejoin(0).irrq(|irrq| irrq.early_stop(true)));
-            let tree = early.segment_prepared(&prepared, &Warm::default(), control).unwrap();
-            let all: Vec<u32> = (0..prepared.n_coarse() as u32).collect();
-            let split = joining.split_part(&prepared, &all, control).unwrap();
-            assert_eq!(split, tree.tree().unwrap().cut(2).unwrap(), "tau = {tau}");
+        let with = |n_fine: usize, is_early: bool| {
+            segmenter(15, 1.25, Method::Hierarchical)
+                .partitioner(|p| p.rejoin(n_fine).irrq(|irrq| irrq.early_stop(is_early)))
+        };
+        let mask: Vec<bool> = (0..24 * 32).map(|p| p % 32 > 4 || p / 32 > 9).collect();
+        let prepared = with(15, false).prepare(&image, Some(&mask), control).unwrap();
+        let run = with(0, true).segment_prepared(&prepared, &Warm::default(), control).unwrap();
+        let mut n_others = 0;
+        for k in 1..15 {
+            let (before, after) =
+                (run.tree().unwrap().cut(k).unwrap(), run.tree().unwrap().cut(k + 1).unwrap());
+            let is_split = |part: u32| {
+                let inside = before.as_slice().iter().zip(after.as_slice()).filter(|(b, _)| **b == part);
+                let mut names: Vec<u32> = inside.map(|(_, &a)| a).collect();
+                names.dedup();
+                names.iter().any(|name| *name != names[0])
+            };
+            let part = (0..k as u32).find(|&part| is_split(part)).unwrap();
+            let members: Vec<u32> = (0..before.as_slice().len() as u32)
+                .filter(|&v| before.as_slice()[v as usize] == part)
+                .collect();
+            let sides: Vec<u32> = members.iter().map(|&v| after.as_slice()[v as usize]).collect();
+            let mut split =
+                |segmenter: &Segmenter| segmenter.split_part(&prepared, &members, control).unwrap();
+            assert_eq!(split(&with(15, false)), Labels::from_raw(&sides), "k = {k}");
+            n_others += usize::from(split(&with(0, false)) != Labels::from_raw(&sides));
         }
+        assert!(n_others > 0, "the early stop is seen here");
     }
 
     #[test]

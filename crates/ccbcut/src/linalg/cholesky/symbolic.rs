@@ -355,15 +355,16 @@ mod tests {
 
     #[test]
     fn the_cheapest_order_is_taken() {
-        let wide = gallery::grid(40, 160);
+        // So small that no search is worth its time.
+        let (wide, high) = (gallery::grid(20, 60), gallery::grid(60, 20));
         let (offsets, targets) = pattern_of(&wide);
         let pattern = Pattern { offsets: &offsets, targets: &targets, columns: &[] };
         let cost = |ordering| Structure::new(&pattern, ordering, f64::INFINITY, f64::INFINITY).unwrap().flops;
         let natural = cost(Ordering::natural(&pattern));
         let across = cost(Ordering::across(&pattern).unwrap());
-        assert!(3.0 * across < natural, "{across} {natural}");
-        let high = gallery::grid(160, 40);
+        assert!(2.0 * across < natural, "{across} {natural}");
         let taken = |graph| Symbolic::analyze(graph, f64::INFINITY, f64::INFINITY).unwrap().flops();
-        assert!(taken(&wide) <= across && taken(&high) <= 1.1 * across, "{across}");
+        assert_eq!(taken(&wide), across);
+        assert!(taken(&high) <= 1.1 * across, "{across}");
     }
 }
