@@ -8,6 +8,7 @@ use ccbcut::{
     },
     cost::Criterion,
     image::contours::{Contours, MultiscalePb},
+    kmeans::Seeding,
     partition::Rounding,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -52,6 +53,7 @@ pub struct PartOptions {
     rounding: String,
     columns: Option<usize>,
     n_init: usize,
+    seed_rows: usize,
     min_share: f64,
     rejoin: usize,
     solver: String,
@@ -161,6 +163,7 @@ impl CutOptions<'_> {
             .variant(self.variant()?)
             .rounding(choose("rounding", &parts.rounding, &roundings)?)
             .n_init(parts.n_init)
+            .seeding(Seeding::of_rows(parts.seed_rows))
             .min_share(parts.min_share)
             .rejoin(parts.rejoin)
             .seed(self.seed)

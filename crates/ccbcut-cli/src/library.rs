@@ -10,6 +10,7 @@ use ccbcut::{
     cluster::Run,
     cost::{Criterion, ccb_cut},
     image::contours::{Contours, MultiscalePb},
+    kmeans::Seeding,
     memory::ImageRun,
     partition::Rounding,
     segment::default_levels,
@@ -95,6 +96,7 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .variant(variant(embedding))
         .rounding(rounding)
         .n_init(partition.n_init)
+        .seeding(Seeding::of_rows(partition.seed_rows))
         .min_share(partition.min_share.unwrap_or(0.0))
         .rejoin(partition.rejoin.unwrap_or(0))
         .seed(embedding.seed)

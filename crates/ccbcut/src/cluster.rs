@@ -12,6 +12,7 @@ use crate::{
     embedding::{Embedding, Irrq, IrrqFit, Soc, StopReason, Trace, Variant, Warm},
     error::{Error, Result},
     graph::{Balance, Graph},
+    kmeans::Seeding,
     labels::Labels,
     parallel,
     partition::{
@@ -63,6 +64,7 @@ pub struct Partitioner {
     extra_column: bool,
     rounding: Rounding,
     n_init: usize,
+    seeding: Seeding,
     subgraph_balance: SubgraphBalance,
     min_share: f64,
     /// Parts to cut into before they are joined again, where that was said.
@@ -138,6 +140,7 @@ impl Partitioner {
             extra_column: false,
             rounding: Rounding::default(),
             n_init: 10,
+            seeding: Seeding::default(),
             subgraph_balance: SubgraphBalance::Own,
             min_share: 0.0,
             rejoined: None,
@@ -206,6 +209,13 @@ impl Partitioner {
     #[must_use]
     pub fn n_init(mut self, n_init: usize) -> Self {
         self.n_init = n_init;
+        self
+    }
+
+    /// Which rows the starts of k-means are drawn from (multiway).
+    #[must_use]
+    pub fn seeding(mut self, seeding: Seeding) -> Self {
+        self.seeding = seeding;
         self
     }
 
@@ -363,12 +373,12 @@ impl Partitioner {
     /// Rounds the rows of an embedding; π weighs the rows where the rounding asks for it.
     pub(crate) fn round(&self, embedding: &Embedding, pi: &[f64]) -> Result<Labels> {
         let (n, m) = (embedding.n_vertices(), embedding.n_components());
-        Multiway::new(self.n_segments).rounding(self.rounding).n_init(self.n_init).seed(self.seed).partition(
-            embedding.as_slice(),
-            n,
-            m,
-            pi,
-        )
+        Multiway::new(self.n_segments)
+            .rounding(self.rounding)
+            .n_init(self.n_init)
+            .seeding(self.seeding)
+            .seed(self.seed)
+            .partition(embedding.as_slice(), n, m, pi)
     }
 
     /// The partition when there is nothing to choose.
@@ -430,5 +440,28 @@ impl Partitioner {
         let interrupted = runs.iter().any(|run| run.trace.stop_reason == StopReason::Interrupted);
         let is_complete = tree.is_complete() && !interrupted;
         Ok(Partition { labels, tree: Some(tree), embedding: None, runs, is_complete })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn rows_are_rounded_as_the_settings_say() {
+        let (n, pi) = (900, vec![1.0; 900]);
+        let mut random = Random::new(5);
+        let values: Vec<f64> = (0..2 * n).map(|_| random.uniform().powi(5)).collect();
+        let embedding = Embedding::new(n, 2, values.clone()).unwrap();
+        let cut = |seeding| {
+            let by_parts =
+                Partitioner::new(4, 2.0).n_init(1).seed(3).seeding(seeding).round(&embedding, &pi).unwrap();
+            let by_rows =
+                Multiway::new(4).n_init(1).seed(3).seeding(seeding).partition(&values, n, 2, &pi).unwrap();
+            assert_eq!(by_parts, by_rows);
+            by_parts
+        };
+        assert_ne!(cut(Seeding::of_rows(0)), cut(Seeding::of_rows(80)));
     }
 }

@@ -91,6 +91,8 @@ def partition(
         How the rows of an embedding become parts (multiway).
     n_init : int, default 10
         Restarts of k-means.
+    seed_rows : int, default 8000
+        Rows of the embedding that each start of k-means is drawn from, 0 for all.
     min_share : float, default 0.0
         Least size of a part as a share of the whole (hierarchical).
     rejoin : int, default 0

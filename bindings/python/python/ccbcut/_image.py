@@ -197,7 +197,7 @@ def segment(
         Whether segments are split into their connected regions at the end.
     kernel, scale, beta, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, upsampling
         As the options of ``ccbcut segment`` with the same names.
-    balance, rounding, n_init, solver, refine, criterion, starts, kappa, kappa_count, variant, \
+    balance, rounding, n_init, seed_rows, solver, refine, criterion, starts, kappa, kappa_count, variant, \
 max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
         As in `partition`.
 

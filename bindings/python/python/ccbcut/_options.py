@@ -28,6 +28,7 @@ PART_DEFAULTS: dict[str, Any] = {
     "rounding": "kmeans",
     "columns": None,
     "n_init": 10,
+    "seed_rows": 8000,
     "min_share": None,
     "rejoin": None,
     "solver": "irrq",
@@ -53,8 +54,8 @@ IMAGE_DEFAULTS: dict[str, Any] = {
     "connected": False,
 }
 _COUNTS = {
-    "max_iterations", "seed", "threads", "n_init", "levels", "rejoin", "kappa_count", "columns", "starts", "pmi_pairs",
-    "supervoxels",
+    "max_iterations", "seed", "threads", "n_init", "seed_rows", "levels", "rejoin", "kappa_count", "columns", "starts",
+    "pmi_pairs", "supervoxels",
 }  # fmt: skip
 _NAMES = {
     "variant", "rounding", "solver", "criterion", "kernel", "contour_weight", "upsampling", "metric", "cosine_weight",

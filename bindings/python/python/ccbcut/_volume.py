@@ -50,8 +50,8 @@ def segment_volume(
         How much place counts against values.
     sigma : float, default 10.0
         Width of the kernel between mean values.
-    balance, rounding, n_init, min_share, rejoin, solver, refine, criterion, starts, kappa, kappa_count, variant, \
-max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
+    balance, rounding, n_init, seed_rows, min_share, rejoin, solver, refine, criterion, starts, kappa, kappa_count, \
+variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
         As in `partition`.
 
     Returns

@@ -1,5 +1,6 @@
 //! Options of the cut itself, shared by `segment`, `cluster` and `embed`.
 
+use ccbcut::kmeans::Seeding;
 use clap::Args;
 use serde::Serialize;
 
@@ -63,6 +64,11 @@ pub struct PartitionArgs {
     /// Restarts of k-means
     #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
     pub n_init: usize,
+    /// Rows of the embedding that each start of k-means is drawn from, 0 for all (multiway)
+    ///
+    /// Of all rows, those that lie far off are nearly sure to be drawn, each as a part of its own.
+    #[arg(long, value_name = "N", default_value_t = Seeding::DEFAULT_ROWS, hide_short_help = true)]
+    pub seed_rows: usize,
 }
 
 impl Default for PartitionArgs {
@@ -81,6 +87,7 @@ impl Default for PartitionArgs {
             min_share: None,
             rejoin: None,
             n_init: 10,
+            seed_rows: Seeding::DEFAULT_ROWS,
         }
     }
 }

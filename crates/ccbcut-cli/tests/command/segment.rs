@@ -271,6 +271,7 @@ fn every_combination_of_choices_gives_exactly_k_parts() {
         }
     }
     check("--method multiway --rotate".into());
+    check("--method multiway --seed-rows 0 --n-init 1".into());
     check("--kernel released --tau 2".into());
 }
 

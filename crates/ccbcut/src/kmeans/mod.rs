@@ -25,6 +25,24 @@ pub enum Seeding {
     Sample(usize),
 }
 
+impl Default for Seeding {
+    /// A sample of [`Seeding::DEFAULT_ROWS`].
+    fn default() -> Self {
+        Self::Sample(Self::DEFAULT_ROWS)
+    }
+}
+
+impl Seeding {
+    /// How many points a sample has where nobody says otherwise.
+    pub const DEFAULT_ROWS: usize = 8000;
+
+    /// A sample of this many points, or all of them for 0.
+    #[must_use]
+    pub fn of_rows(n_rows: usize) -> Self {
+        if n_rows == 0 { Self::All } else { Self::Sample(n_rows) }
+    }
+}
+
 /// k-means: best of several runs, each seeded by k-means++ and improved by Lloyd's iteration.
 ///
 /// ```
@@ -62,7 +80,7 @@ pub struct KMeansFit {
 impl KMeans {
     /// Asks for `n_clusters` clusters, with 10 runs of at most 100 steps, tried on samples of 8000 points.
     pub fn new(n_clusters: usize) -> Self {
-        let seeding = Seeding::Sample(8000);
+        let seeding = Seeding::default();
         Self { n_clusters, n_init: 10, max_iterations: 100, tol: 1e-6, seed: 0, seeding }
     }
 

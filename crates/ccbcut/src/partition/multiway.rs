@@ -59,7 +59,7 @@ pub struct Multiway {
 impl Multiway {
     /// Asks for `n_segments` parts by k-means, 10 starts of at most 100 steps.
     pub fn new(n_segments: usize) -> Self {
-        let (rounding, seeding) = (Rounding::KMeans, Seeding::Sample(8000));
+        let (rounding, seeding) = (Rounding::KMeans, Seeding::default());
         Self { n_segments, rounding, n_init: 10, max_iterations: 100, seed: 0, seeding }
     }
 
