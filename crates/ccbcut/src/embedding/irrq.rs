@@ -88,11 +88,13 @@ impl Irrq {
                 trace.epsilon_floor = self.floor(&distances, graph, &y);
             }
             epsilon = self.shrink(epsilon, n, &distances, is_first, &trace);
+            let (f, j_tau) =
+                objective::f_and_j_tau(&distances, self.variant, self.n_components, self.tau, epsilon);
             trace.iterations.push(Iteration {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
-                f: objective::f_of(&distances, self.variant, self.tau, epsilon),
-                j_tau: objective::j_tau_of(&distances, self.n_components, self.tau),
+                f,
+                j_tau,
                 j2: 2.0 * pairs.values.iter().sum::<f64>(),
                 eigenvalues: pairs.values,
                 residual: pairs.residual,

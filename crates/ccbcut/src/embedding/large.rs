@@ -22,6 +22,9 @@ pub(super) const DECADES: f64 = 4.0;
 /// Steps before giving up.
 const MAX_STEPS: usize = 60;
 
+/// Columns that go through the cycle together: more would take memory and gain nothing.
+const PANEL: usize = 8;
+
 /// Whether a graph is too large to be factored.
 pub(super) fn is_large(graph: &Graph) -> bool {
     graph.n_vertices() > LARGE && graph.n_edges() / DENSE >= graph.n_vertices()
@@ -56,12 +59,14 @@ pub(super) fn smallest(
     let operator = graph.laplacian().scaled(scale);
     let outcome = levels.with_cycle(|cycle| {
         let inverse = |r: &[f64], t: &mut [f64]| {
-            let b: Vec<f64> =
-                r.chunks_exact(n).flat_map(|r| r.iter().zip(scale).map(|(r, s)| r / s)).collect();
-            cycle(&b, t);
-            for column in t.chunks_exact_mut(n) {
-                column.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
-                project_out(&null, column);
+            for (r, t) in r.chunks(PANEL * n).zip(t.chunks_mut(PANEL * n)) {
+                let b: Vec<f64> =
+                    r.chunks_exact(n).flat_map(|r| r.iter().zip(scale).map(|(r, s)| r / s)).collect();
+                cycle(&b, t);
+                for column in t.chunks_exact_mut(n) {
+                    column.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
+                    project_out(&null, column);
+                }
             }
         };
         subspace::smallest(&operator, &inverse, &null, start, &settings)

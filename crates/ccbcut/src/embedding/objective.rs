@@ -81,6 +81,21 @@ pub(super) fn f_of(distances: &Distances<'_>, variant: super::Variant, tau: f64,
     }
 }
 
+/// F and J_τ. At τ = 2 they differ by a constant, and one walk along the edges is enough.
+pub(super) fn f_and_j_tau(
+    distances: &Distances<'_>,
+    variant: super::Variant,
+    n_components: usize,
+    tau: f64,
+    epsilon: f64,
+) -> (f64, f64) {
+    let j_tau = j_tau_of(distances, n_components, tau);
+    if tau == 2.0 && epsilon == 0.0 {
+        return (j_tau, j_tau);
+    }
+    (f_of(distances, variant, tau, epsilon), j_tau)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

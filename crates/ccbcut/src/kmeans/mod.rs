@@ -14,6 +14,7 @@ use crate::{
 };
 use distance::Tiles;
 use lloyd::{Points, inertia, lloyd};
+pub(crate) use seed::draw_sample;
 
 /// Which points the runs are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +188,7 @@ impl KMeans {
             let centers = seed::plus_plus(points, &Tiles::new(points), self.n_clusters, random);
             self.improve(points, centers)
         };
-        let Some(sample) = seed::draw_sample(points.n, self.n_clusters, self.seeding, &mut random) else {
+        let Some(sample) = draw_sample(points.n, self.n_clusters, self.seeding, &mut random) else {
             return on(points, &mut random);
         };
         let rows: Vec<f64> = sample.iter().flat_map(|&i| points.row(i as usize)).copied().collect();

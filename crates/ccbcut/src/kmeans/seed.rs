@@ -14,7 +14,7 @@ use crate::{parallel, random::Random};
 const LEAST_PER_CLUSTER: usize = 20;
 
 /// The points that runs are tried on, in random order; `None` stands for all of them.
-pub(super) fn draw_sample(n: usize, k: usize, seeding: Seeding, random: &mut Random) -> Option<Vec<u32>> {
+pub(crate) fn draw_sample(n: usize, k: usize, seeding: Seeding, random: &mut Random) -> Option<Vec<u32>> {
     let size = match seeding {
         Seeding::All => return None,
         Seeding::Sample(size) => size.max(k.saturating_mul(LEAST_PER_CLUSTER)),

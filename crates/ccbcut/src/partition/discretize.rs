@@ -7,32 +7,48 @@
 //! alternation of [`rotate`](super::rotate) runs with the k axes as corners: its assignment is their non-maximum
 //! suppression.
 
-use super::rotate::{Aligned, Alignment, dot};
-use crate::{error::Result, random::Random};
+use super::rotate::{Alignment, dot};
+use crate::{
+    error::Result,
+    kmeans::{Seeding, draw_sample},
+    random::Random,
+};
 
-/// Discretises `columns` (row by row, k − 1 each): the best of `n_init` starts, the earlier on ties.
-pub(super) fn discretize(
-    columns: &[f64],
-    k: usize,
-    pi: &[f64],
-    n_init: usize,
-    max_iterations: usize,
-    seed: u64,
-) -> Result<Vec<u32>> {
+/// How the alternation starts, and how long it runs.
+pub(super) struct Starts {
+    /// How many there are.
+    pub(super) count: usize,
+    /// Which rows each runs on.
+    pub(super) seeding: Seeding,
+    pub(super) seed: u64,
+    pub(super) max_iterations: usize,
+}
+
+/// Discretises `columns` (row by row, k − 1 each).
+///
+/// Every start runs on a sample of the rows. The one whose rotation suits all of them best, the earlier on ties, goes on
+/// with all.
+pub(super) fn discretize(columns: &[f64], k: usize, pi: &[f64], starts: &Starts) -> Result<Vec<u32>> {
     let rows = unit_rows(columns, k, pi);
     let corners: Vec<f64> = (0..k * k).map(|e| f64::from(u8::from(e / k == e % k))).collect();
-    let alignment = Alignment { rows: &rows, dim: k, corners: &corners, weights: None };
-    let mut random = Random::new(seed);
-    let mut best: Option<Aligned> = None;
-    for start in 0..n_init {
-        let first = if start == 0 { heaviest(pi) } else { random.below(pi.len()) };
-        let labels = alignment.assign(&spread_rows(&rows, k, first));
-        let end = alignment.solve(labels, max_iterations)?;
-        if best.as_ref().is_none_or(|best| end.objective > best.objective) {
-            best = Some(end);
+    let whole = Alignment { rows: &rows, dim: k, corners: &corners, weights: None };
+    let mut random = Random::new(starts.seed);
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    for start in 0..starts.count {
+        let sample = draw_sample(pi.len(), k, starts.seeding, &mut random);
+        let sample = sample.unwrap_or_else(|| (0..pi.len() as u32).collect());
+        let some: Vec<f64> = sample.iter().flat_map(|&i| &rows[i as usize * k..][..k]).copied().collect();
+        let first = if start == 0 { heaviest(&sample, pi) } else { random.below(sample.len()) };
+        let part = Alignment { rows: &some, ..whole };
+        let end = part.solve(part.assign(&spread_rows(&some, k, first)), starts.max_iterations)?;
+        let labels = whole.assign(&end.directions);
+        let objective = whole.objective(&labels)?;
+        if best.as_ref().is_none_or(|(highest, _)| objective > *highest) {
+            best = Some((objective, labels));
         }
     }
-    Ok(best.map(|end| end.labels).unwrap_or_default())
+    let labels = best.map(|(_, labels)| labels).unwrap_or_default();
+    Ok(whole.solve(labels, starts.max_iterations)?.labels)
 }
 
 /// Rows of the constant column and the given ones, scaled to unit length.
@@ -70,11 +86,13 @@ fn spread_rows(rows: &[f64], k: usize, first: usize) -> Vec<f64> {
     chosen
 }
 
-fn heaviest(pi: &[f64]) -> usize {
+/// Which of some rows weighs most, the first on ties.
+fn heaviest(sample: &[u32], pi: &[f64]) -> usize {
+    let weight = |place: usize| pi[sample[place] as usize];
     let mut best = 0;
-    for (i, &p) in pi.iter().enumerate() {
-        if p > pi[best] {
-            best = i;
+    for place in 1..sample.len() {
+        if weight(place) > weight(best) {
+            best = place;
         }
     }
     best
@@ -95,9 +113,49 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_finds_the_parts_that_all_rows_show() {
+        // Five parts of unequal sizes, the rows of an ideal embedding with noise.
+        let (k, n) = (5, 3000);
+        let mut random = Random::new(4);
+        let truth: Vec<u32> = (0..n).map(|i| [0, 0, 0, 0, 1, 1, 1, 2, 3, 4][i % 10]).collect();
+        let share = |l: u32| [0.4, 0.3, 0.1, 0.1, 0.1][l as usize];
+        // Indicators scaled by the square root of the size and turned so that the first column is constant.
+        let ideal = |l: u32| {
+            let mut row = vec![0.0; k];
+            row[l as usize] = 1.0 / f64::sqrt(share(l));
+            row
+        };
+        let mut basis: Vec<Vec<f64>> = vec![(0..k as u32).map(|l| share(l).sqrt()).collect()];
+        for a in 0..k - 1 {
+            let mut axis = vec![0.0; k];
+            axis[a] = 1.0;
+            for b in &basis {
+                let c = dot(&axis, b);
+                axis.iter_mut().zip(b).for_each(|(x, y)| *x -= c * y);
+            }
+            let length = dot(&axis, &axis).sqrt();
+            axis.iter_mut().for_each(|x| *x /= length);
+            basis.push(axis);
+        }
+        let columns: Vec<f64> = truth
+            .iter()
+            .flat_map(|&l| basis[1..].iter().map(move |b| dot(b, &ideal(l))).collect::<Vec<_>>())
+            .map(|x| x + 0.1 * random.normal())
+            .collect();
+        let pi = vec![1.0; n];
+        for seeding in [Seeding::All, Seeding::Sample(200)] {
+            let starts = Starts { count: 3, seeding, seed: 1, max_iterations: 100 };
+            let labels = discretize(&columns, k, &pi, &starts).unwrap();
+            let same = |i: usize, j: usize| (labels[i] == labels[j]) == (truth[i] == truth[j]);
+            assert!((0..n).all(|i| (0..10).all(|j| same(i, j))), "{seeding:?}");
+        }
+    }
+
+    #[test]
     fn the_first_rows_point_apart() {
         let rows = [1.0, 0.0, 0.8, 0.6, 0.0, 1.0];
         assert_eq!(spread_rows(&rows, 2, 0), vec![1.0, 0.0, 0.0, 1.0]);
-        assert_eq!(heaviest(&[1.0, 3.0, 3.0]), 1);
+        assert_eq!(heaviest(&[0, 1, 2], &[1.0, 3.0, 3.0]), 1);
+        assert_eq!(heaviest(&[2, 0], &[1.0, 5.0, 3.0]), 0);
     }
 }

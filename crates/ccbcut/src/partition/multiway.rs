@@ -1,7 +1,7 @@
 //! All columns at once: from the rows of an embedding to parts.
 
 use super::{
-    discretize::discretize,
+    discretize::{Starts, discretize},
     rotate::{Alignment, simplex},
 };
 use crate::{
@@ -91,7 +91,7 @@ impl Multiway {
         self
     }
 
-    /// Which rows the starts of k-means are tried on.
+    /// Which rows the starts are tried on.
     #[must_use]
     pub fn seeding(mut self, seeding: Seeding) -> Self {
         self.seeding = seeding;
@@ -135,7 +135,13 @@ impl Multiway {
             Rounding::KMeans => self.kmeans().fit(embedding, n, m, None)?.labels,
             Rounding::Discretize => {
                 let columns = first_columns(embedding, m, k - 1);
-                discretize(&columns, k, pi, self.n_init, self.max_iterations, self.seed)?
+                let starts = Starts {
+                    count: self.n_init,
+                    seeding: self.seeding,
+                    seed: self.seed,
+                    max_iterations: self.max_iterations,
+                };
+                discretize(&columns, k, pi, &starts)?
             }
             Rounding::Procrustes => self.procrustes(&first_columns(embedding, m, k - 1), pi)?,
         };

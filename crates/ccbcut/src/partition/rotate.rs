@@ -33,8 +33,8 @@ pub(super) struct Alignment<'a> {
 pub(super) struct Aligned {
     /// The corner of each row; every corner is taken.
     pub(super) labels: Vec<u32>,
-    /// The sum that was maximised, before empty parts were refilled.
-    pub(super) objective: f64,
+    /// The turned corners, row by row.
+    pub(super) directions: Vec<f64>,
 }
 
 impl Alignment<'_> {
@@ -67,7 +67,12 @@ impl Alignment<'_> {
             }
         }
         self.refill_empty(&directions, &mut labels);
-        Ok(Aligned { labels, objective })
+        Ok(Aligned { labels, directions })
+    }
+
+    /// The largest sum that any rotation reaches with given labels.
+    pub(super) fn objective(&self, labels: &[u32]) -> Result<f64> {
+        Ok(polar(&self.moments(labels), self.dim)?.1)
     }
 
     /// The direction with the largest product for each row, the first on ties.
@@ -230,8 +235,9 @@ mod tests {
             let mut before = 0.0;
             for steps in 1..20 {
                 let end = alignment.solve(start.clone(), steps).unwrap();
-                assert!(end.objective >= before * (1.0 - 1e-14));
-                before = end.objective;
+                let sum = alignment.objective(&alignment.assign(&end.directions)).unwrap();
+                assert!(sum >= before * (1.0 - 1e-14));
+                before = sum;
                 assert!((0..k as u32).all(|l| end.labels.contains(&l)));
             }
         }
