@@ -50,7 +50,7 @@ pub struct PartOptions {
     n_segments: Option<usize>,
     pub k_max: usize,
     method: String,
-    rounding: String,
+    rounding: Option<String>,
     columns: Option<usize>,
     n_init: usize,
     seed_rows: usize,
@@ -161,7 +161,6 @@ impl CutOptions<'_> {
             .balance(self.balance()?)
             .method(choose("method", &parts.method, &methods)?)
             .variant(self.variant()?)
-            .rounding(choose("rounding", &parts.rounding, &roundings)?)
             .n_init(parts.n_init)
             .seeding(Seeding::of_rows(parts.seed_rows))
             .min_share(parts.min_share)
@@ -170,6 +169,9 @@ impl CutOptions<'_> {
             .irrq(|irrq| self.configure(irrq))
             .solver(choose("solver", &parts.solver, &solvers)?)
             .refine(parts.refine);
+        if let Some(name) = &parts.rounding {
+            partitioner = partitioner.rounding(choose("rounding", name, &roundings)?);
+        }
         if let Some(name) = &parts.criterion {
             partitioner = partitioner.criterion(choose("criterion", name, &criteria)?);
         }

@@ -85,16 +85,15 @@ pub fn method(partition: &PartitionArgs) -> Method {
 /// The partitioner with the options' settings.
 pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Partitioner {
     let method = method(partition);
-    let rounding = match partition.rounding {
+    let rounding = partition.rounding.map(|rounding| match rounding {
         args::Rounding::Kmeans => Rounding::KMeans,
         args::Rounding::Discretize => Rounding::Discretize,
         args::Rounding::Procrustes => Rounding::Procrustes,
-    };
+    });
     let partitioner = Partitioner::new(partition.segments.count(), embedding.tau)
         .balance(balance(embedding))
         .method(method)
         .variant(variant(embedding))
-        .rounding(rounding)
         .n_init(partition.n_init)
         .seeding(Seeding::of_rows(partition.seed_rows))
         .min_share(partition.min_share.unwrap_or(0.0))
@@ -103,6 +102,10 @@ pub fn partitioner(partition: &PartitionArgs, embedding: &EmbeddingArgs) -> Part
         .irrq(|irrq| configure(irrq, embedding));
     let partitioner = match partition.columns {
         Some(columns) => partitioner.n_columns(columns),
+        None => partitioner,
+    };
+    let partitioner = match rounding {
+        Some(rounding) => partitioner.rounding(rounding),
         None => partitioner,
     };
     with_solver(partitioner, partition, embedding.tau)

@@ -61,6 +61,7 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
         // These follow from others unless they are given: a new number of parts brings its own columns.
         let follows_from: &[&str] = match key.as_str() {
             "columns" => &["segments", "variant", "method"],
+            "rounding" => &["segments", "variant", "method", "columns", "solver"],
             "upsampling" => &["variant"],
             "smooth" => &["kernel"],
             "min_share" => &["method", "variant"],
@@ -89,7 +90,7 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::SegmentArgs;
+    use crate::args::{Rounding, SegmentArgs};
 
     fn segment(words: &[&str]) -> Result<SegmentArgs> {
         let line = ["ccbcut", "segment", "a.png"].iter().chain(words);
@@ -141,6 +142,10 @@ mod tests {
             file("follow", r#"{"segments": 3, "method": "multiway", "columns": 3, "variant": "published"}"#);
         assert_eq!(segment(&["--params", &path]).unwrap().resolved().partition.columns, Some(3));
         assert_eq!(segment(&["--params", &path, "-k", "12"]).unwrap().resolved().partition.columns, Some(12));
+        let rounding = |words: &[&str]| segment(words).unwrap().resolved().partition.rounding;
+        assert_eq!(rounding(&["--params", &path]), Some(Rounding::Discretize));
+        assert_eq!(rounding(&["--params", &path, "--columns", "1"]), Some(Rounding::Kmeans));
+        assert_eq!(rounding(&["--params", &path, "--variant", "released"]), Some(Rounding::Kmeans));
         std::fs::remove_file(path).unwrap();
     }
 

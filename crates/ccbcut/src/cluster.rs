@@ -60,9 +60,9 @@ pub struct Partitioner {
     pub(crate) method: Method,
     pub(crate) variant: Variant,
     pub(crate) n_columns: Option<usize>,
-    /// Whether there are as many columns as parts by default, and not one fewer.
-    extra_column: bool,
-    rounding: Rounding,
+    /// Whether the defaults are those of images: as many columns as parts, not one fewer, and rounding by rotation.
+    is_of_image: bool,
+    rounding: Option<Rounding>,
     n_init: usize,
     seeding: Seeding,
     subgraph_balance: SubgraphBalance,
@@ -137,8 +137,8 @@ impl Partitioner {
             method: Method::Hierarchical,
             variant: Variant::Published,
             n_columns: None,
-            extra_column: false,
-            rounding: Rounding::default(),
+            is_of_image: false,
+            rounding: None,
             n_init: 10,
             seeding: Seeding::default(),
             subgraph_balance: SubgraphBalance::Own,
@@ -198,10 +198,11 @@ impl Partitioner {
         self
     }
 
-    /// How the multiway embedding is rounded.
+    /// How the multiway embedding is rounded; by default with k-means. A [`Segmenter`](crate::Segmenter) discretises, unless there are
+    /// too few columns, the variant is the released one or the solver another than IRRQ.
     #[must_use]
     pub fn rounding(mut self, rounding: Rounding) -> Self {
-        self.rounding = rounding;
+        self.rounding = Some(rounding);
         self
     }
 
@@ -349,15 +350,15 @@ impl Partitioner {
         self.check_solver()
     }
 
-    /// As many columns as parts by default.
-    pub(crate) fn with_extra_column(mut self) -> Self {
-        self.extra_column = true;
+    /// With the defaults of images.
+    pub(crate) fn of_image(mut self) -> Self {
+        self.is_of_image = true;
         self
     }
 
     /// Columns of the multiway embedding on a graph of n vertices.
     pub(crate) fn columns(&self, n_vertices: usize) -> usize {
-        let is_extra = self.extra_column && self.variant != Variant::Released;
+        let is_extra = self.is_of_image && self.variant != Variant::Released;
         let default = self.n_segments.saturating_sub(usize::from(!is_extra));
         self.n_columns.unwrap_or(default).clamp(1, n_vertices.saturating_sub(1).max(1))
     }
@@ -370,11 +371,18 @@ impl Partitioner {
         Ok(Some(self.embed_whole(graph, control)?))
     }
 
+    /// How an embedding with some columns is rounded.
+    fn rounding_of(&self, n_columns: usize) -> Rounding {
+        let is_ours = self.variant != Variant::Released && self.solver == Solver::Irrq;
+        let is_turned = self.is_of_image && is_ours && n_columns + 1 >= self.n_segments;
+        self.rounding.unwrap_or(if is_turned { Rounding::Discretize } else { Rounding::KMeans })
+    }
+
     /// Rounds the rows of an embedding; π weighs the rows where the rounding asks for it.
     pub(crate) fn round(&self, embedding: &Embedding, pi: &[f64]) -> Result<Labels> {
         let (n, m) = (embedding.n_vertices(), embedding.n_components());
         Multiway::new(self.n_segments)
-            .rounding(self.rounding)
+            .rounding(self.rounding_of(m))
             .n_init(self.n_init)
             .seeding(self.seeding)
             .seed(self.seed)
@@ -463,5 +471,16 @@ mod tests {
             by_parts
         };
         assert_ne!(cut(Seeding::of_rows(0)), cut(Seeding::of_rows(80)));
+    }
+
+    #[test]
+    fn images_are_discretised_where_there_are_columns_enough() {
+        let graph = Partitioner::new(4, 1.0);
+        let image = graph.clone().of_image();
+        assert_eq!((graph.rounding_of(4), image.rounding_of(4)), (Rounding::KMeans, Rounding::Discretize));
+        assert_eq!((image.rounding_of(3), image.rounding_of(2)), (Rounding::Discretize, Rounding::KMeans));
+        assert_eq!(image.clone().variant(Variant::Released).rounding_of(4), Rounding::KMeans);
+        assert_eq!(image.clone().solver(Solver::Soc).rounding_of(4), Rounding::KMeans);
+        assert_eq!(image.rounding(Rounding::Procrustes).rounding_of(4), Rounding::Procrustes);
     }
 }

@@ -25,7 +25,7 @@ CUT_DEFAULTS: dict[str, Any] = {
     "threads": 0,
 }
 PART_DEFAULTS: dict[str, Any] = {
-    "rounding": "kmeans",
+    "rounding": None,
     "columns": None,
     "n_init": 10,
     "seed_rows": 8000,

@@ -69,7 +69,7 @@ pub struct BsdsArgs {
     ///
     /// A name is a cost and a way: ncut, rcut, ccnT or ccrT with T the value of tau; then -m for multiway or -h for
     /// hierarchical. After it, `:option=value` sets an option of `ccbcut segment` for this method alone. Without, the kernel is
-    /// sigma=5, smooth=0, min-share=0, rejoin=0, levels=2. `default` is what `ccbcut segment` does when nothing is asked of it.
+    /// sigma=5, smooth=0, min-share=0, rejoin=0, levels=2, rounding=kmeans. `default` is what `ccbcut segment` does when nothing is asked of it.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ncut-m,ccn1-m,ncut-h,ccn1-h")]
     pub methods: Vec<String>,
     /// An option of `ccbcut segment` for all methods, such as sigma=7; may be repeated

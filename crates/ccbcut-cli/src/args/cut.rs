@@ -42,9 +42,9 @@ pub struct PartitionArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<usize>,
-    /// How the rows of an embedding become parts (multiway)
-    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
-    pub rounding: Rounding,
+    /// How the rows of an embedding become parts (multiway) [default: discretize for images; kmeans for all else, with fewer columns than that takes, with another solver and in the released variant]
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
+    pub rounding: Option<Rounding>,
     /// Columns of the embedding (multiway) [default: the number of parts for images, one fewer for all else and in the released variant]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub columns: Option<usize>,
@@ -82,7 +82,7 @@ impl Default for PartitionArgs {
             refine: false,
             criterion: None,
             starts: None,
-            rounding: Rounding::default(),
+            rounding: None,
             columns: None,
             min_share: None,
             rejoin: None,
@@ -102,9 +102,13 @@ impl PartitionArgs {
     #[must_use]
     pub fn resolved(mut self, variant: Variant, is_of_pixels: bool) -> Self {
         if self.method == Method::Multiway {
-            let fewer = usize::from(variant == Variant::Released || !is_of_pixels);
+            let is_plain = variant == Variant::Released || !is_of_pixels;
             let Segments::Count(count) = self.segments else { return self };
-            self.columns = self.columns.or(Some(count.saturating_sub(fewer).max(1)));
+            let columns = self.columns.unwrap_or(count.saturating_sub(usize::from(is_plain)).max(1));
+            let is_turned = !is_plain && self.solver == Solver::Irrq && columns + 1 >= count;
+            self.columns = Some(columns);
+            self.rounding =
+                self.rounding.or(Some(if is_turned { Rounding::Discretize } else { Rounding::Kmeans }));
         }
         self.min_share = self.min_share.or(Some(0.0));
         self.rejoin = self.rejoin.or(Some(0));

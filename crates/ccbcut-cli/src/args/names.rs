@@ -102,11 +102,10 @@ pub enum Variant {
 }
 
 /// How the rows of an embedding become parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rounding {
     /// k-means of the rows
-    #[default]
     Kmeans,
     /// Alternating rotation and largest entry
     Discretize,

@@ -230,6 +230,27 @@ impl Stencil {
         }
     }
 
+    /// Calls `f(i, j, w)` for the edges from some rows of the image, as their weights lie in memory.
+    #[inline]
+    pub(super) fn for_each_edge_of(
+        &self,
+        rows: std::ops::Range<usize>,
+        f: &mut impl FnMut(usize, usize, f64),
+    ) {
+        for row in rows {
+            for (o, &(dr, dc)) in self.offsets.iter().enumerate() {
+                let weights = &self.weights[self.index(row, o, 0)..][..self.width];
+                let (own, other) = (row * self.width, ((row + dr) * self.width).wrapping_add_signed(dc));
+                for c in self.columns(dc) {
+                    if weights[c] > 0.0 {
+                        let (i, j) = (self.vertex(own + c), self.vertex(other.wrapping_add(c)));
+                        f(i, j, f64::from(weights[c]));
+                    }
+                }
+            }
+        }
+    }
+
     /// The columns c of a row of the image for which c + dc lies inside.
     #[inline]
     pub(super) fn columns(&self, dc: isize) -> std::ops::Range<usize> {
@@ -280,6 +301,12 @@ mod tests {
         part.laplacian().apply_block(&x, &mut y);
         sparse.laplacian().apply_block(&x, &mut z);
         assert!(y.iter().zip(&z).all(|(a, b)| (a - b).abs() < 1e-11));
+        let mut stored = part.map_edges_as_stored(|i, j, w| (i, j, w.to_bits()));
+        stored.sort_unstable();
+        assert_eq!(stored, sparse.map_edges(|i, j, w| (i, j, w.to_bits())));
+        let value = |i: usize, j: usize, w: f64| w * (i as f64 - 3.0 * j as f64);
+        let (sum, expected) = (part.sum_edges(value), sparse.sum_edges(value));
+        assert!((sum - expected).abs() <= 1e-12 * expected.abs(), "{sum} {expected}");
         // And a part of the part.
         let half: Vec<u32> = (0..members.len() as u32).filter(|v| v % 5 != 0).collect();
         let (again, expected) = (part.induced(&half), sparse.induced(&half));

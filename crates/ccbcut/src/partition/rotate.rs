@@ -15,7 +15,11 @@
 use crate::{
     error::{Error, Result},
     parallel::{self, SUM_BLOCK},
+    simd,
 };
+
+/// Directions whose products are summed side by side.
+const LANES: usize = 8;
 
 /// Rows to be turned towards corners.
 pub(super) struct Alignment<'a> {
@@ -78,18 +82,16 @@ impl Alignment<'_> {
     /// The direction with the largest product for each row, the first on ties.
     pub(super) fn assign(&self, directions: &[f64]) -> Vec<u32> {
         const BLOCK: usize = 512;
+        let n_directions = directions.len() / self.dim;
+        let width = n_directions.next_multiple_of(LANES);
+        let mut across = vec![0.0; self.dim * width];
+        for (l, direction) in directions.chunks_exact(self.dim).enumerate() {
+            direction.iter().enumerate().for_each(|(d, &x)| across[d * width + l] = x);
+        }
         let mut labels = vec![0; self.n_rows()];
-        parallel::for_each_chunk(&mut labels, BLOCK, |block, part| {
-            for (offset, label) in part.iter_mut().enumerate() {
-                let row = self.row(block * BLOCK + offset);
-                let mut best = f64::NEG_INFINITY;
-                for (l, direction) in directions.chunks_exact(self.dim).enumerate() {
-                    let product = dot(row, direction);
-                    if product > best {
-                        (best, *label) = (product, l as u32);
-                    }
-                }
-            }
+        parallel::for_each_chunk(&mut labels, BLOCK, |block, labels| {
+            let rows = &self.rows[block * BLOCK * self.dim..];
+            simd::widest(Nearest { rows, dim: self.dim, across: &across, width, n_directions, labels });
         });
         labels
     }
@@ -150,6 +152,44 @@ impl Alignment<'_> {
             counts[labels[i] as usize] -= 1;
             counts[empty] = 1;
             labels[i] = empty as u32;
+        }
+    }
+}
+
+/// The direction with the largest product for some rows.
+struct Nearest<'a> {
+    rows: &'a [f64],
+    dim: usize,
+    /// The directions, coordinate by coordinate, each padded to `width`.
+    across: &'a [f64],
+    width: usize,
+    n_directions: usize,
+    labels: &'a mut [u32],
+}
+
+impl pulp::NullaryFnOnce for Nearest<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut products = vec![0.0; self.width];
+        for (row, label) in self.rows.chunks_exact(self.dim).zip(self.labels) {
+            // All directions at once, each product summed in the order of the coordinates.
+            products.fill(0.0);
+            for (&x, directions) in row.iter().zip(self.across.chunks_exact(self.width)) {
+                for (sums, directions) in products.chunks_exact_mut(LANES).zip(directions.chunks_exact(LANES))
+                {
+                    for l in 0..LANES {
+                        sums[l] += x * directions[l];
+                    }
+                }
+            }
+            let mut best = f64::NEG_INFINITY;
+            for (l, &product) in products[..self.n_directions].iter().enumerate() {
+                if product > best {
+                    (best, *label) = (product, l as u32);
+                }
+            }
         }
     }
 }
@@ -240,6 +280,21 @@ mod tests {
                 before = sum;
                 assert!((0..k as u32).all(|l| end.labels.contains(&l)));
             }
+        }
+    }
+
+    #[test]
+    fn every_row_takes_the_direction_with_the_largest_product() {
+        let mut random = Random::new(9);
+        for (n, dim, k) in [(1, 1, 2), (700, 3, 4), (1100, 8, 8), (600, 24, 25)] {
+            let mut numbers = |count: usize| (0..count).map(|_| random.normal()).collect::<Vec<f64>>();
+            let (rows, directions) = (numbers(n * dim), numbers(k * dim));
+            let alignment = Alignment { rows: &rows, dim, corners: &directions, weights: None };
+            let naive = rows.chunks_exact(dim).map(|row| {
+                let products: Vec<f64> = directions.chunks_exact(dim).map(|d| dot(row, d)).collect();
+                (0..k).fold(0, |best, l| if products[l] > products[best] { l } else { best }) as u32
+            });
+            assert_eq!(alignment.assign(&directions), naive.collect::<Vec<u32>>());
         }
     }
 

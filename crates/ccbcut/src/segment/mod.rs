@@ -118,7 +118,7 @@ impl Segmenter {
     /// that are joined again; [`default_levels`] decimations. Settings of the paper: `docs/study-tau.md`.
     pub fn new(n_segments: usize, tau: f64) -> Self {
         Self {
-            partitioner: Partitioner::new(n_segments, tau).min_share(MIN_SHARE).with_extra_column(),
+            partitioner: Partitioner::new(n_segments, tau).min_share(MIN_SHARE).of_image(),
             affinity: Arc::new(LabAffinity::new(LabKernel::Gaussian { sigma: SIGMA }).smoothing(SMOOTHING)),
             levels: None,
             upsampling: None,
@@ -131,7 +131,7 @@ impl Segmenter {
     /// Changes how the graph is cut: `.partitioner(|p| p.method(Method::Multiway))`.
     #[must_use]
     pub fn partitioner(mut self, change: impl FnOnce(Partitioner) -> Partitioner) -> Self {
-        self.partitioner = change(self.partitioner).with_extra_column();
+        self.partitioner = change(self.partitioner).of_image();
         self
     }
 

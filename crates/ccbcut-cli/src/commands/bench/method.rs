@@ -17,7 +17,7 @@ const NAMES: &str =
 const DEFAULT: &str = "default";
 
 /// How the paper's methods compare pixels, unless something else is set; whatever the defaults of `segment` are.
-const PAPER: [&str; 5] = ["sigma=5", "smooth=0", "min-share=0", "levels=2", "rejoin=0"];
+const PAPER: [&str; 6] = ["sigma=5", "smooth=0", "min-share=0", "levels=2", "rejoin=0", "rounding=kmeans"];
 
 /// A method of a benchmark.
 #[derive(Debug)]
@@ -191,6 +191,7 @@ fn subscript(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Rounding;
 
     fn parse(text: &str, set: &[&str]) -> Result<Method> {
         let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
@@ -229,6 +230,7 @@ mod tests {
             (paper.graph.sigma, paper.graph.smooth, paper.partition.min_share, paper.partition.rejoin),
             (5.0, Some(0.0), Some(0.0), Some(0))
         );
+        assert_eq!(paper.partition.rounding, Some(Rounding::Kmeans));
         assert_eq!(parse("default", &[]).unwrap().args.partition.rejoin, Some(120));
         assert!(parse("ccn1-h:sigmoid=7", &[]).is_err());
         for bad in ["tau=7", "superpixels=90", "scribbles=a.png", "mask=a.png", "json", "ucm=a.mat"] {
