@@ -15,6 +15,10 @@ use super::{dot, norm};
 /// Up to this size the projected problem goes to Jacobi, which respects grading.
 const JACOBI_LIMIT: usize = 24;
 
+/// The same ratio from which on rotations of the matrix itself are more accurate than those of its factor: on a photograph whose
+/// eigenvalues begin at 10⁻¹³ the block solver came to 10⁻⁶ with the former and to 10⁻⁴ with the latter.
+const STEEP: f64 = 1e10;
+
 /// Share of a diagonal entry below which what elimination has left of it is rounding.
 const POSITIVE: f64 = 1e-11;
 
@@ -34,7 +38,8 @@ pub fn symmetric_eigen(matrix: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
     if high < GRADED * low {
         return symmetric_eigen_absolute(matrix, m);
     }
-    positive_eigen(matrix, m).unwrap_or_else(|| jacobi(matrix, m))
+    let factored = if high < STEEP * low { positive_eigen(matrix, m) } else { None };
+    factored.unwrap_or_else(|| jacobi(matrix, m))
 }
 
 /// The same for a positive definite matrix with high relative accuracy: the columns of its pivoted Cholesky factor are

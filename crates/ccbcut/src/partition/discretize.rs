@@ -7,12 +7,15 @@
 //! alternation of [`rotate`](super::rotate) runs with the k axes as corners: its assignment is their non-maximum
 //! suppression.
 
-use super::rotate::{Alignment, dot};
+use super::rotate::{Alignment, GROWTH, dot};
 use crate::{
     error::Result,
     kmeans::{Seeding, draw_sample},
     random::Random,
 };
+
+/// Relative growth of the sum below which a start ends: which of them is best shows early.
+const ROUGH: f64 = 1e-4;
 
 /// How the alternation starts, and how long it runs.
 pub(super) struct Starts {
@@ -26,29 +29,27 @@ pub(super) struct Starts {
 
 /// Discretises `columns` (row by row, k − 1 each).
 ///
-/// Every start runs on a sample of the rows. The one whose rotation suits all of them best, the earlier on ties, goes on
-/// with all.
+/// Every start runs on the same sample of the rows. The best one there, the earlier on ties, goes on with all.
 pub(super) fn discretize(columns: &[f64], k: usize, pi: &[f64], starts: &Starts) -> Result<Vec<u32>> {
     let rows = unit_rows(columns, k, pi);
     let corners: Vec<f64> = (0..k * k).map(|e| f64::from(u8::from(e / k == e % k))).collect();
     let whole = Alignment { rows: &rows, dim: k, corners: &corners, weights: None };
     let mut random = Random::new(starts.seed);
-    let mut best: Option<(f64, Vec<u32>)> = None;
+    let sample = draw_sample(pi.len(), k, starts.seeding, &mut random);
+    let sample = sample.unwrap_or_else(|| (0..pi.len() as u32).collect());
+    let some: Vec<f64> = sample.iter().flat_map(|&i| &rows[i as usize * k..][..k]).copied().collect();
+    let part = Alignment { rows: &some, ..whole };
+    let mut best: Option<(f64, Vec<f64>)> = None;
     for start in 0..starts.count {
-        let sample = draw_sample(pi.len(), k, starts.seeding, &mut random);
-        let sample = sample.unwrap_or_else(|| (0..pi.len() as u32).collect());
-        let some: Vec<f64> = sample.iter().flat_map(|&i| &rows[i as usize * k..][..k]).copied().collect();
         let first = if start == 0 { heaviest(&sample, pi) } else { random.below(sample.len()) };
-        let part = Alignment { rows: &some, ..whole };
-        let end = part.solve(part.assign(&spread_rows(&some, k, first)), starts.max_iterations)?;
-        let labels = whole.assign(&end.directions);
-        let objective = whole.objective(&labels)?;
+        let end = part.solve(part.assign(&spread_rows(&some, k, first)), starts.max_iterations, ROUGH)?;
+        let objective = part.objective(&end.labels)?;
         if best.as_ref().is_none_or(|(highest, _)| objective > *highest) {
-            best = Some((objective, labels));
+            best = Some((objective, end.directions));
         }
     }
-    let labels = best.map(|(_, labels)| labels).unwrap_or_default();
-    Ok(whole.solve(labels, starts.max_iterations)?.labels)
+    let labels = best.map(|(_, directions)| whole.assign(&directions)).unwrap_or_default();
+    Ok(whole.solve(labels, starts.max_iterations, GROWTH)?.labels)
 }
 
 /// Rows of the constant column and the given ones, scaled to unit length.

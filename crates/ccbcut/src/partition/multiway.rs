@@ -2,7 +2,7 @@
 
 use super::{
     discretize::{Starts, discretize},
-    rotate::{Alignment, simplex},
+    rotate::{Alignment, GROWTH, simplex},
 };
 use crate::{
     error::{Error, Result},
@@ -164,7 +164,7 @@ impl Multiway {
         let largest = pi.iter().copied().fold(0.0, f64::max);
         let weights: Vec<f64> = pi.iter().map(|p| p / largest).collect();
         let alignment = Alignment { rows: columns, dim, corners: &corners, weights: Some(&weights) };
-        Ok(alignment.solve(start, self.max_iterations)?.labels)
+        Ok(alignment.solve(start, self.max_iterations, GROWTH)?.labels)
     }
 
     fn validate(&self, embedding: &[f64], n: usize, m: usize, pi: &[f64]) -> Result<()> {

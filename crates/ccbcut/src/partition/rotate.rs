@@ -18,6 +18,9 @@ use crate::{
     simd,
 };
 
+/// Relative growth of the sum below which the alternation ends.
+pub(super) const GROWTH: f64 = 1e-6;
+
 /// Directions whose products are summed side by side.
 const LANES: usize = 8;
 
@@ -54,13 +57,15 @@ impl Alignment<'_> {
         &self.rows[i * self.dim..(i + 1) * self.dim]
     }
 
-    /// Alternates from given labels until they no longer change, the sum no longer grows, or the steps run out.
-    pub(super) fn solve(&self, mut labels: Vec<u32>, max_iterations: usize) -> Result<Aligned> {
-        let mut objective = f64::NEG_INFINITY;
+    /// Alternates from given labels until they no longer change, the sum grows by less than a share of itself, or the steps
+    /// run out.
+    pub(super) fn solve(&self, mut labels: Vec<u32>, max_iterations: usize, growth: f64) -> Result<Aligned> {
+        // Sums are never negative.
+        let mut objective = -1.0_f64;
         let mut directions = Vec::new();
         for _ in 0..max_iterations {
             let (rotation, sum) = polar(&self.moments(&labels), self.dim)?;
-            let has_grown = sum > objective;
+            let has_grown = sum > objective + growth * objective.abs();
             objective = objective.max(sum);
             directions = self.directions(&rotation);
             let next = self.assign(&directions);
@@ -174,15 +179,15 @@ impl pulp::NullaryFnOnce for Nearest<'_> {
     fn call(self) {
         let mut products = vec![0.0; self.width];
         for (row, label) in self.rows.chunks_exact(self.dim).zip(self.labels) {
-            // All directions at once, each product summed in the order of the coordinates.
-            products.fill(0.0);
-            for (&x, directions) in row.iter().zip(self.across.chunks_exact(self.width)) {
-                for (sums, directions) in products.chunks_exact_mut(LANES).zip(directions.chunks_exact(LANES))
-                {
+            // Some directions at once, each product summed in the order of the coordinates.
+            for (c, out) in products.chunks_exact_mut(LANES).enumerate() {
+                let mut sums = [0.0; LANES];
+                for (&x, directions) in row.iter().zip(self.across[c * LANES..].chunks(self.width)) {
                     for l in 0..LANES {
                         sums[l] += x * directions[l];
                     }
                 }
+                out.copy_from_slice(&sums);
             }
             let mut best = f64::NEG_INFINITY;
             for (l, &product) in products[..self.n_directions].iter().enumerate() {
@@ -274,7 +279,7 @@ mod tests {
             let start: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
             let mut before = 0.0;
             for steps in 1..20 {
-                let end = alignment.solve(start.clone(), steps).unwrap();
+                let end = alignment.solve(start.clone(), steps, 0.0).unwrap();
                 let sum = alignment.objective(&alignment.assign(&end.directions)).unwrap();
                 assert!(sum >= before * (1.0 - 1e-14));
                 before = sum;
