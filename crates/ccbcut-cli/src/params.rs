@@ -61,7 +61,7 @@ fn options_of(verb: &Command, given: &ArgMatches, stored: &Map<String, Value>) -
         // These follow from others unless they are given: a new number of parts brings its own columns.
         let follows_from: &[&str] = match key.as_str() {
             "columns" => &["segments", "variant", "method"],
-            "rounding" => &["segments", "variant", "method", "columns", "solver"],
+            "rounding" => &["segments", "variant", "method", "columns", "solver", "tau"],
             "upsampling" => &["variant"],
             "smooth" => &["kernel"],
             "min_share" => &["method", "variant"],
@@ -145,6 +145,7 @@ mod tests {
         let rounding = |words: &[&str]| segment(words).unwrap().resolved().partition.rounding;
         assert_eq!(rounding(&["--params", &path]), Some(Rounding::Discretize));
         assert_eq!(rounding(&["--params", &path, "--columns", "1"]), Some(Rounding::Kmeans));
+        assert_eq!(rounding(&["--params", &path, "--tau", "2"]), Some(Rounding::Kmeans));
         assert_eq!(rounding(&["--params", &path, "--variant", "released"]), Some(Rounding::Kmeans));
         std::fs::remove_file(path).unwrap();
     }

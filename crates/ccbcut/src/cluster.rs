@@ -198,8 +198,8 @@ impl Partitioner {
         self
     }
 
-    /// How the multiway embedding is rounded; by default with k-means. A [`Segmenter`](crate::Segmenter) discretises, unless there are
-    /// too few columns, the variant is the released one or the solver another than IRRQ.
+    /// How the multiway embedding is rounded; by default with k-means. A [`Segmenter`](crate::Segmenter) discretises at τ < 2, unless
+    /// there are too few columns, the variant is the released one or the solver another than IRRQ.
     #[must_use]
     pub fn rounding(mut self, rounding: Rounding) -> Self {
         self.rounding = Some(rounding);
@@ -373,7 +373,7 @@ impl Partitioner {
 
     /// How an embedding with some columns is rounded.
     fn rounding_of(&self, n_columns: usize) -> Rounding {
-        let is_ours = self.variant != Variant::Released && self.solver == Solver::Irrq;
+        let is_ours = self.variant != Variant::Released && self.solver == Solver::Irrq && self.tau < 2.0;
         let is_turned = self.is_of_image && is_ours && n_columns + 1 >= self.n_segments;
         self.rounding.unwrap_or(if is_turned { Rounding::Discretize } else { Rounding::KMeans })
     }
@@ -481,6 +481,7 @@ mod tests {
         assert_eq!((image.rounding_of(3), image.rounding_of(2)), (Rounding::Discretize, Rounding::KMeans));
         assert_eq!(image.clone().variant(Variant::Released).rounding_of(4), Rounding::KMeans);
         assert_eq!(image.clone().solver(Solver::Soc).rounding_of(4), Rounding::KMeans);
+        assert_eq!(image.clone().tau(2.0).rounding_of(4), Rounding::KMeans);
         assert_eq!(image.rounding(Rounding::Procrustes).rounding_of(4), Rounding::Procrustes);
     }
 }

@@ -88,7 +88,7 @@ def partition(
     balance : {"normalized", "ratio"} or array-like of shape (n,)
         What the size of a part is measured in: degrees, numbers of vertices, or weights of your own.
     rounding : {"kmeans", "discretize", "procrustes"}
-        How the rows of an embedding become parts (multiway); k-means by default, for images "discretize".
+        How the rows of an embedding become parts (multiway); k-means by default, for images at tau < 2 "discretize".
     n_init : int, default 10
         Restarts of k-means.
     seed_rows : int, default 8000

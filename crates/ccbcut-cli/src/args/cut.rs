@@ -42,7 +42,7 @@ pub struct PartitionArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<usize>,
-    /// How the rows of an embedding become parts (multiway) [default: discretize for images; kmeans for all else, with fewer columns than that takes, with another solver and in the released variant]
+    /// How the rows of an embedding become parts (multiway) [default: discretize for images at tau < 2; kmeans for all else, with fewer columns than that takes, with another solver and in the released variant]
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub rounding: Option<Rounding>,
     /// Columns of the embedding (multiway) [default: the number of parts for images, one fewer for all else and in the released variant]
@@ -100,12 +100,13 @@ fn is_irrq(solver: &Solver) -> bool {
 impl PartitionArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
-    pub fn resolved(mut self, variant: Variant, is_of_pixels: bool) -> Self {
+    pub fn resolved(mut self, embedding: &EmbeddingArgs, is_of_pixels: bool) -> Self {
         if self.method == Method::Multiway {
-            let is_plain = variant == Variant::Released || !is_of_pixels;
+            let is_plain = embedding.variant == Variant::Released || !is_of_pixels;
             let Segments::Count(count) = self.segments else { return self };
             let columns = self.columns.unwrap_or(count.saturating_sub(usize::from(is_plain)).max(1));
-            let is_turned = !is_plain && self.solver == Solver::Irrq && columns + 1 >= count;
+            let is_ours = !is_plain && self.solver == Solver::Irrq && embedding.tau < 2.0;
+            let is_turned = is_ours && columns + 1 >= count;
             self.columns = Some(columns);
             self.rounding =
                 self.rounding.or(Some(if is_turned { Rounding::Discretize } else { Rounding::Kmeans }));

@@ -66,7 +66,7 @@ impl ClusterArgs {
     #[must_use]
     pub fn resolved(mut self) -> Self {
         self.input = self.input.resolved();
-        self.partition = self.partition.resolved(self.embedding.variant, false);
+        self.partition = self.partition.resolved(&self.embedding, false);
         self.embedding = self.embedding.resolved(DEFAULT_KAPPA);
         self
     }

@@ -68,7 +68,7 @@ impl SegmentArgs {
             }
         }
         self.graph.smooth = Some(self.graph.smoothing());
-        self.partition = self.partition.resolved(self.embedding.variant, true);
+        self.partition = self.partition.resolved(&self.embedding, true);
         let default = match self.embedding.variant {
             Variant::Released => Upsampling::Nearest,
             Variant::Published | Variant::Weighted => Upsampling::Prolong,

@@ -131,7 +131,7 @@ impl VolumeArgs {
     /// The same with every default that depends on another option filled in.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        self.partition = self.partition.resolved(self.embedding.variant, false);
+        self.partition = self.partition.resolved(&self.embedding, false);
         self.embedding = self.embedding.resolved(super::DEFAULT_KAPPA);
         self
     }
