@@ -6,7 +6,7 @@
 //! is not predicted is time.
 
 use crate::{
-    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES, cheap_flops},
+    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES, cheap_flops, max_basis},
     graph::Graph,
     linalg::cholesky::Symbolic,
 };
@@ -191,10 +191,13 @@ pub fn of_image(run: &ImageRun) -> Prediction {
     // Every vertex is tied to the next `reach` lines of the shorter side.
     let band = (reach.ceil() + 1.0) * height.min(width) as f64;
     let entries = (vertices * band.min(vertices / 2.0)).min(MAX_ENTRIES);
-    // A large graph of pixels is not factored: its aggregates take about half of what it takes itself.
-    let is_large = vertices > LARGE as f64 && inside(height, width) / 2.0 >= DENSE as f64;
-    let entries = if is_large { 0.5 * ENTRY / 8.0 * vertices * inside(height, width) } else { entries };
-    table.solver(vertices, vertices * inside(height, width) / 2.0, entries, run.columns);
+    let edges = vertices * inside(height, width) / 2.0;
+    if vertices > LARGE as f64 && edges >= DENSE as f64 * vertices {
+        let graph = if level == 0 { graph_bytes } else { 2.0 * ENTRY * edges };
+        table.multilevel_solver(height.saturating_mul(width), graph, ENTRY * edges, run.columns);
+    } else {
+        table.solver(vertices, edges, entries, run.columns);
+    }
 
     let indicators = INDICATORS.min(run.segments.max(run.rejoined));
     let columns = if run.columns > 1 { run.columns } else { indicators };
@@ -335,6 +338,20 @@ impl Table {
         // Vectors and their images, a few blocks of each, and the blocks that a step works with.
         let vectors = 2.0 * (4.0 * wanted + 24.0) + 4.0 * wanted;
         self.add("basis", 8.0 * vertices * vectors, Phase::Embedding, Phase::Embedding);
+    }
+
+    /// The same for a graph that is too large to be factored, and takes `graph` bytes: its aggregates with their factor, and a
+    /// basis that is kept short.
+    fn multilevel_solver(&mut self, vertices: usize, graph: f64, aggregates: f64, columns: usize) {
+        let block = columns + 2.max(columns / 8);
+        self.add("reweighted graph", graph, Phase::Embedding, Phase::Embedding);
+        self.add("aggregates", aggregates, Phase::Embedding, Phase::Embedding);
+        if columns == 1 {
+            self.add("parts", graph, Phase::Embedding, Phase::Embedding);
+        }
+        let basis = max_basis(vertices, columns).max(3 * block);
+        let vectors = 2 * basis + 6 * block;
+        self.add("basis", 8.0 * vertices as f64 * vectors as f64, Phase::Embedding, Phase::Embedding);
     }
 
     fn done(self) -> Prediction {

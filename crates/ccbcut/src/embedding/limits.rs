@@ -28,8 +28,8 @@ pub(crate) fn cheap_flops(graph: &Graph) -> f64 {
 const BASIS_BYTES: usize = 400 << 20;
 
 /// The most vectors of the basis of a solver without a factor.
-pub(super) fn max_basis(n: usize, n_pairs: usize) -> usize {
-    (BASIS_BYTES / (16 * n)).min(6 * n_pairs + 24)
+pub(crate) fn max_basis(n: usize, n_pairs: usize) -> usize {
+    (BASIS_BYTES / 16_usize.saturating_mul(n)).min(6 * n_pairs + 24)
 }
 
 /// The trivial eigenvector, Π^½ 1, of unit length; `scale` is π^-½.
