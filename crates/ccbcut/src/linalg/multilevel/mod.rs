@@ -294,7 +294,21 @@ mod tests {
     }
 
     #[test]
-    fn the_cycle_is_positive_definite_also_on_pairs_that_are_tied_to_each_other_alone() {
+    fn smoothing_shrinks_what_pairs_that_are_tied_to_each_other_alone_do_against_each_other() {
+        let graph = plain_with_pairs(40, 50);
+        let level = Level::new(std::borrow::Cow::Borrowed(&graph));
+        for n_steps in [DEGREE, TEST_DEGREE] {
+            let mut x = vec![0.0; graph.n_vertices()];
+            (x[0], x[1]) = (1.0, -1.0);
+            let mut residual = vec![0.0; x.len()];
+            level.residual(&vec![0.0; x.len()], &x, &mut residual);
+            level.smooth(&mut x, &mut residual, n_steps, false);
+            assert!((x[0] - x[1]).abs() < 1.0, "{} {}", x[0], x[1]);
+        }
+    }
+
+    #[test]
+    fn the_cycle_is_positive_and_nearly_the_inverse() {
         let graph = plain_with_pairs(170, 180);
         let n = graph.n_vertices();
         let levels = Multilevel::new(&graph).unwrap();
