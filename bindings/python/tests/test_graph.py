@@ -52,10 +52,6 @@ def test_index_and_data_types_do_not_matter(weights):
             {"method": "multiway", "rounding": "procrustes"},
             ["--method", "multiway", "--rounding", "procrustes"],
         ),
-        (
-            {"method": "multiway", "seed_rows": 0, "n_init": 2},
-            ["--method", "multiway", "--seed-rows", 0, "--n-init", 2],
-        ),
         ({"variant": "weighted", "balance": "ratio"}, ["--variant", "weighted", "--balance", "ratio"]),
     ],
 )

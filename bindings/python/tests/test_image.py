@@ -138,6 +138,16 @@ def test_labels_are_those_of_the_command(scene, tmp_path, command, options, word
     assert np.array_equal(ccbcut.segment(scene, 4, **options), expected)
 
 
+def test_k_means_starts_on_the_rows_asked_for(scene, tmp_path, command):
+    np.save(tmp_path / "scene.npy", scene)
+    options = {"method": "multiway", "rounding": "kmeans", "levels": 1, "n_init": 1}
+    words = ["--method", "multiway", "--rounding", "kmeans", "--levels", 1, "--n-init", 1, "--seed-rows", 1]
+    command("segment", tmp_path / "scene.npy", "-k", 12, "-o", tmp_path / "labels.npy", *words)
+    sampled = ccbcut.segment(scene, 12, seed_rows=1, **options)
+    assert np.array_equal(sampled, np.load(tmp_path / "labels.npy"))
+    assert not np.array_equal(sampled, ccbcut.segment(scene, 12, seed_rows=0, **options))
+
+
 def test_parts_are_joined_again_as_the_command_does_it(tmp_path, command):
     rows, columns = np.mgrid[:36, :48]
     drift = np.stack([40 + 4 * columns, 40 + 3 * rows, 0 * rows + 120], axis=-1).astype(np.uint8)

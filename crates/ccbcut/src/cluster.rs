@@ -206,14 +206,14 @@ impl Partitioner {
         self
     }
 
-    /// Restarts of k-means.
+    /// Starts of k-means, or of [`Rounding::Discretize`].
     #[must_use]
     pub fn n_init(mut self, n_init: usize) -> Self {
         self.n_init = n_init;
         self
     }
 
-    /// Which rows the starts of k-means are drawn from (multiway).
+    /// Which rows these starts are tried on (multiway).
     #[must_use]
     pub fn seeding(mut self, seeding: Seeding) -> Self {
         self.seeding = seeding;

@@ -416,6 +416,21 @@ mod tests {
     }
 
     #[test]
+    fn graphs_of_pixels_that_are_not_factored_count_as_they_are_stored() {
+        let bytes = |run: &ImageRun, name: &str| {
+            of_image(run).terms.iter().find(|term| term.name == name).map(|term| term.bytes)
+        };
+        let whole = ImageRun { columns: 1, ..photograph(400, 0) };
+        let stored = bytes(&whole, "pixel graph");
+        assert!(stored.is_some());
+        assert_eq!((bytes(&whole, "reweighted graph"), bytes(&whole, "parts")), (stored, stored));
+        assert_eq!((bytes(&whole, "factor"), bytes(&whole, "analysis")), (None, None));
+        // Once decimated it has a factor.
+        assert!(bytes(&photograph(400, 2), "factor").is_some());
+        assert_eq!(bytes(&photograph(400, 2), "aggregates"), None);
+    }
+
+    #[test]
     fn all_pairs_of_tokens_need_most() {
         let run = TokenRun { tokens: 3600, channels: 768, nearest: Some(20), pixels: 360_000, columns: 1 };
         let all = TokenRun { nearest: None, ..run };

@@ -90,9 +90,9 @@ def partition(
     rounding : {"kmeans", "discretize", "procrustes"}
         How the rows of an embedding become parts (multiway); k-means by default, for images at tau < 2 "discretize".
     n_init : int, default 10
-        Restarts of k-means.
+        Starts of k-means, or of "discretize".
     seed_rows : int, default 8000
-        Rows of the embedding that each start of k-means is drawn from, 0 for all.
+        Rows of the embedding that these starts are tried on, 0 for all.
     min_share : float, default 0.0
         Least size of a part as a share of the whole (hierarchical).
     rejoin : int, default 0

@@ -61,12 +61,12 @@ pub struct PartitionArgs {
     /// of the graph that is cut; where that leaves fewer than N and fewer than 120, and with strokes or links, nothing is joined.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub rejoin: Option<usize>,
-    /// Restarts of k-means
+    /// Starts of k-means, or of discretize
     #[arg(long, value_name = "N", default_value_t = 10, hide_short_help = true)]
     pub n_init: usize,
-    /// Rows of the embedding that each start of k-means is drawn from, 0 for all (multiway)
+    /// Rows of the embedding that the starts of k-means, or of discretize, are tried on, 0 for all (multiway)
     ///
-    /// Of all rows, those that lie far off are nearly sure to be drawn, each as a part of its own.
+    /// Of all rows, k-means is nearly sure to draw those that lie far off, each as a part of its own.
     #[arg(long, value_name = "N", default_value_t = Seeding::DEFAULT_ROWS, hide_short_help = true)]
     pub seed_rows: usize,
 }

@@ -272,6 +272,14 @@ fn every_combination_of_choices_gives_exactly_k_parts() {
     }
     check("--method multiway --rotate".into());
     check("--method multiway --seed-rows 0 --n-init 1".into());
+    let line = "segment a.png -k 12 --levels 1 --radius 4 --method multiway --rounding kmeans --n-init 1";
+    let rows = |n_rows: usize| {
+        desk.run(&format!("{line} --seed-rows {n_rows} -o l.npy --force")).succeeded();
+        desk.labels("l.npy")
+    };
+    // Samples hold twenty rows for each part, 240 of the 1,728; the default is more than all.
+    assert_ne!(rows(1).as_slice(), rows(0).as_slice());
+    assert_eq!(rows(8000).as_slice(), rows(0).as_slice());
     check("--kernel released --tau 2".into());
 }
 

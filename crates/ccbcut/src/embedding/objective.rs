@@ -101,6 +101,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_walk_gives_what_two_give() {
+        let graph = crate::graph::gallery::random(40, 0.3, 2);
+        let rows: Vec<f64> = (0..80).map(|i| (f64::from(i) * 0.7).sin()).collect();
+        let embedding = Embedding::new(40, 2, rows).unwrap();
+        let distances = embedding.distances(&graph);
+        for variant in [super::super::Variant::Published, super::super::Variant::Weighted] {
+            for (tau, epsilon) in [(2.0, 0.0), (2.0, 0.5), (1.25, 0.0), (1.25, 0.5)] {
+                let (f, j_tau) = f_and_j_tau(&distances, variant, 2, tau, epsilon);
+                let apart = (f_of(&distances, variant, tau, epsilon), j_tau_of(&distances, 2, tau));
+                assert!((f - apart.0).abs() <= 1e-14 * f, "{variant:?} {tau} {epsilon}: {f} {apart:?}");
+                assert_eq!(j_tau, apart.1);
+            }
+        }
+    }
+
+    #[test]
     fn half_powers_are_powers() {
         for tau in [0.0, 0.25, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5, 1.7, 1.75, 2.0] {
             for s in [0.0, 1e-20, 0.3, 1.0, 7.0, 1e15] {

@@ -96,7 +96,7 @@ impl Alignment<'_> {
         let mut labels = vec![0; self.n_rows()];
         parallel::for_each_chunk(&mut labels, BLOCK, |block, labels| {
             let rows = &self.rows[block * BLOCK * self.dim..];
-            simd::widest(Nearest { rows, dim: self.dim, across: &across, width, n_directions, labels });
+            simd::widest(Largest { rows, dim: self.dim, across: &across, width, n_directions, labels });
         });
         labels
     }
@@ -162,7 +162,7 @@ impl Alignment<'_> {
 }
 
 /// The direction with the largest product for some rows.
-struct Nearest<'a> {
+struct Largest<'a> {
     rows: &'a [f64],
     dim: usize,
     /// The directions, coordinate by coordinate, each padded to `width`.
@@ -172,7 +172,7 @@ struct Nearest<'a> {
     labels: &'a mut [u32],
 }
 
-impl pulp::NullaryFnOnce for Nearest<'_> {
+impl pulp::NullaryFnOnce for Largest<'_> {
     type Output = ();
 
     #[inline(always)]
