@@ -52,7 +52,7 @@ fn components_of_pixels() {
     black_box(fine()).components();
 }
 
-#[divan::bench(args = [1, 4, 28], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = [1, 4, 8, 16, 28], sample_count = 5, sample_size = 1)]
 fn fine_laplacian(bencher: Bencher<'_, '_>, columns: usize) {
     let graph = fine();
     let x = noise(graph.n_vertices() * columns);

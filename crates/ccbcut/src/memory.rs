@@ -349,8 +349,8 @@ impl Table {
         if columns == 1 {
             self.add("parts", graph, Phase::Embedding, Phase::Embedding);
         }
-        let basis = max_basis(vertices, columns).max(3 * block);
-        let vectors = 2 * basis + 6 * block;
+        let (basis, keeps_image) = max_basis(vertices, columns);
+        let vectors = if keeps_image { 2 * basis } else { basis } + 4 * block;
         self.add("basis", 8.0 * vertices as f64 * vectors as f64, Phase::Embedding, Phase::Embedding);
     }
 

@@ -5,7 +5,12 @@
 
 use crate::{
     graph::Graph,
-    linalg::{multilevel::Multilevel, orthonormalize::project_out, subspace},
+    linalg::{
+        for_each_column,
+        multilevel::{Factored, Multilevel},
+        orthonormalize::project_out,
+        subspace,
+    },
 };
 
 use super::{
@@ -22,8 +27,17 @@ pub(super) const DECADES: f64 = 4.0;
 /// Steps before giving up.
 const MAX_STEPS: usize = 60;
 
-/// Columns that go through the cycle together: more would take memory and gain nothing.
-const PANEL: usize = 8;
+/// The same on the levels between the first and the last, where vectors need only be good enough to start from …
+const ROUGH: f64 = 1e-3;
+
+/// … and steps spent on that.
+const ROUGH_STEPS: usize = 10;
+
+/// Columns that go through the cycle together, which holds three numbers of single precision for each …
+const PANEL: usize = 32;
+
+/// … half as many on graphs with more vertices than this.
+const WIDE: usize = 1 << 18;
 
 /// Whether a graph is too large to be factored.
 pub(super) fn is_large(graph: &Graph) -> bool {
@@ -40,59 +54,93 @@ pub(super) fn smallest(
     params: &EigenParams,
     start: &[f64],
 ) -> Option<Eigenpairs> {
-    let n = graph.n_vertices();
     let levels = Multilevel::new(graph)?;
-    let null = limits::null_vector(scale);
-    let nested = if start.is_empty() { nested_start(&levels, scale, params) } else { Vec::new() };
-    let start = if start.is_empty() { &nested } else { start };
+    let factored = levels.factored();
+    let solver = Solver { levels: &levels, factored: &factored, n_pairs: params.n_pairs, seed: params.seed };
+    let start = if start.is_empty() { solver.nested_start(scale) } else { start.to_vec() };
     let largest = limits::diagonal(graph, scale).into_iter().fold(0.0, f64::max);
-    let settings = subspace::Params {
-        n_pairs: params.n_pairs,
-        residual_tol: params.tol * largest,
-        relative_tol: 0.0,
-        band_slack: 1.0,
-        mapped_tol: params.tol.max(ACCEPTED),
-        max_steps: MAX_STEPS,
-        max_basis: limits::max_basis(n, params.n_pairs),
-        seed: params.seed,
-    };
-    let operator = graph.laplacian().scaled(scale);
-    let outcome = levels.with_cycle(|cycle| {
-        let inverse = |r: &[f64], t: &mut [f64]| {
-            for (r, t) in r.chunks(PANEL * n).zip(t.chunks_mut(PANEL * n)) {
-                let b: Vec<f64> =
-                    r.chunks_exact(n).flat_map(|r| r.iter().zip(scale).map(|(r, s)| r / s)).collect();
-                cycle(&b, t);
-                for column in t.chunks_exact_mut(n) {
-                    column.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
-                    project_out(&null, column);
-                }
-            }
-        };
-        subspace::smallest(&operator, &inverse, &null, start, &settings)
-    });
-    let subspace::Outcome { values, vectors, residual, mapped, steps, .. } = outcome;
+    let outcome = solver.solve(0, scale, start, params.tol * largest, params.tol.max(ACCEPTED), MAX_STEPS);
+    let subspace::Outcome { values, vectors, guards, residual, mapped, steps, .. } = outcome;
     // The cycle is not quite A⁺, so the plain residual is told as well where it is the larger of the two.
     let residual = mapped.max(residual / largest.max(f64::MIN_POSITIVE));
-    Some(Eigenpairs { values, vectors, guards: Vec::new(), residual, steps })
+    Some(Eigenpairs { values, vectors, guards, residual, steps })
 }
 
-/// Eigenvectors of the graph of the aggregates, spread over their members; empty where that fails.
-fn nested_start(levels: &Multilevel<'_>, scale: &[f64], params: &EigenParams) -> Vec<f64> {
-    let coarse = levels.coarsest();
-    let pi: Vec<f64> = scale.iter().map(|s| 1.0 / (s * s)).collect();
-    let masses = levels.sum_up(&pi);
-    let n_pairs = (params.n_pairs + 2).min(coarse.n_vertices() - 1);
-    let params = EigenParams { n_pairs, tol: 1e-3, seed: params.seed };
-    let Ok(pairs) = Spectrum::analyze(coarse).smallest(coarse, &masses, &params, None) else {
-        return Vec::new();
-    };
-    let mut start = Vec::with_capacity(scale.len() * n_pairs);
-    for column in pairs.vectors.chunks_exact(coarse.n_vertices()) {
-        let heights: Vec<f64> = column.iter().zip(&masses).map(|(x, m)| x / m.sqrt()).collect();
-        start.extend(levels.spread(&heights).iter().zip(scale).map(|(y, s)| y / s));
+/// Eigenproblems of all levels.
+struct Solver<'a> {
+    levels: &'a Multilevel<'a>,
+    factored: &'a Factored<'a>,
+    n_pairs: usize,
+    seed: u64,
+}
+
+impl Solver<'_> {
+    fn solve(
+        &self,
+        depth: usize,
+        scale: &[f64],
+        start: Vec<f64>,
+        residual_tol: f64,
+        mapped_tol: f64,
+        max_steps: usize,
+    ) -> subspace::Outcome {
+        let n = scale.len();
+        let null = limits::null_vector(scale);
+        let panel = if n > WIDE { PANEL / 2 } else { PANEL };
+        let inverse = |r: &mut [f64]| {
+            r.chunks_mut(panel * n).for_each(|r| self.factored.apply(depth, scale, r));
+            for_each_column(r, n, |_, column| project_out(&null, column));
+        };
+        let (max_basis, keeps_image) = limits::max_basis(n, self.n_pairs);
+        let settings = subspace::Params {
+            n_pairs: self.n_pairs,
+            residual_tol,
+            relative_tol: 0.0,
+            band_slack: 1.0,
+            mapped_tol,
+            max_steps,
+            max_basis,
+            keeps_image,
+            seed: self.seed,
+        };
+        let operator = self.levels.graph(depth).laplacian().scaled(scale);
+        subspace::smallest(&operator, &inverse, &null, start, &settings)
     }
-    start
+
+    /// Eigenvectors from level to level, beginning at the last; empty where that fails.
+    fn nested_start(&self, scale: &[f64]) -> Vec<f64> {
+        let mut masses: Vec<Vec<f64>> = vec![scale.iter().map(|s| 1.0 / (s * s)).collect()];
+        let last = self.levels.sizes().len() - 1;
+        for depth in 0..last {
+            masses.push(self.levels.sum_up(depth, &masses[depth]));
+        }
+        let coarsest = self.levels.graph(last);
+        let n_pairs = (self.n_pairs + 2).min(coarsest.n_vertices() - 1);
+        let params = EigenParams { n_pairs, tol: ROUGH, seed: self.seed };
+        let Ok(pairs) = Spectrum::analyze(coarsest).smallest(coarsest, &masses[last], &params, None) else {
+            return Vec::new();
+        };
+        let mut vectors = pairs.vectors;
+        for depth in (0..last).rev() {
+            let (fine, coarse) = (&masses[depth], &masses[depth + 1]);
+            let mut spread = Vec::with_capacity(vectors.len() / coarse.len() * fine.len());
+            for column in vectors.chunks_exact(coarse.len()) {
+                let heights: Vec<f64> = column.iter().zip(coarse).map(|(x, m)| x / m.sqrt()).collect();
+                spread
+                    .extend(self.levels.spread(depth, &heights).iter().zip(fine).map(|(y, m)| y * m.sqrt()));
+            }
+            vectors = spread;
+            if depth > 0 {
+                let scale: Vec<f64> = fine.iter().map(|m| 1.0 / m.sqrt()).collect();
+                let largest =
+                    limits::diagonal(self.levels.graph(depth), &scale).into_iter().fold(0.0, f64::max);
+                let solved = self.solve(depth, &scale, vectors, 0.01 * ROUGH * largest, ROUGH, ROUGH_STEPS);
+                vectors = solved.vectors;
+                vectors.extend(solved.guards);
+            }
+        }
+        vectors
+    }
 }
 
 #[cfg(test)]

@@ -24,12 +24,14 @@ pub(crate) fn cheap_flops(graph: &Graph) -> f64 {
     (6e4 * graph.n_edges() as f64).clamp(5e9, MAX_FLOPS)
 }
 
-/// Bytes that a basis and its image may take, unless three blocks take more.
+/// Bytes that a basis and its image may take. Where three blocks take more, there are three, and the image is not kept.
 const BASIS_BYTES: usize = 400 << 20;
 
-/// The most vectors of the basis of a solver without a factor.
-pub(crate) fn max_basis(n: usize, n_pairs: usize) -> usize {
-    (BASIS_BYTES / 16_usize.saturating_mul(n)).min(6 * n_pairs + 24)
+/// The most vectors of the basis of a solver without a factor, and whether its image is kept.
+pub(crate) fn max_basis(n: usize, n_pairs: usize) -> (usize, bool) {
+    let least = 3 * (n_pairs + 2.max(n_pairs / 8));
+    let most = BASIS_BYTES / 16_usize.saturating_mul(n).max(1);
+    (most.min(6 * n_pairs + 24).max(least), most >= least)
 }
 
 /// The trivial eigenvector, Π^½ 1, of unit length; `scale` is π^-½.

@@ -36,15 +36,15 @@ pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start
     let n = graph.n_vertices();
     let null = limits::null_vector(scale);
     let diagonal = limits::diagonal(graph, scale);
-    let inverse = |r: &[f64], t: &mut [f64]| {
-        for_each_column(t, n, |j, t| {
-            t.iter_mut().zip(&r[j * n..]).zip(&diagonal).for_each(|((t, r), d)| *t = r / d);
-            project_out(&null, t);
+    let inverse = |r: &mut [f64]| {
+        for_each_column(r, n, |_, r| {
+            r.iter_mut().zip(&diagonal).for_each(|(r, d)| *r /= d);
+            project_out(&null, r);
         });
     };
     let operator = graph.laplacian().scaled(scale);
-    let max_basis = limits::max_basis(n, params.n_pairs);
-    let work = (n * params.n_pairs * max_basis.max(3 * params.n_pairs)) as f64;
+    let (max_basis, _) = limits::max_basis(n, params.n_pairs);
+    let work = (n * params.n_pairs * max_basis) as f64;
     let settings = subspace::Params {
         n_pairs: params.n_pairs,
         residual_tol: 0.0,
@@ -53,9 +53,11 @@ pub(super) fn smallest(graph: &Graph, scale: &[f64], params: &EigenParams, start
         mapped_tol: f64::INFINITY,
         max_steps: MAX_STEPS.min((MAX_WORK / work) as usize),
         max_basis,
+        // A product with the edges is most of a step.
+        keeps_image: true,
         seed: params.seed,
     };
-    let outcome = subspace::smallest(&operator, &inverse, &null, start, &settings);
+    let outcome = subspace::smallest(&operator, &inverse, &null, start.to_vec(), &settings);
     let subspace::Outcome { values, vectors, relative, steps, .. } = outcome;
     let residual = if values.len() < params.n_pairs { f64::INFINITY } else { relative };
     Eigenpairs { values, vectors, guards: Vec::new(), residual, steps }

@@ -8,11 +8,11 @@ use crate::{linalg::LinearOperator, parallel, simd};
 use super::{
     Graph, ROW_BLOCK, Storage,
     csr::Csr,
-    product::{Layout, PANEL, Real},
+    product::{Layout, Real, Write},
     stencil::Stencil,
 };
 
-/// Columns that go through the matrix together.
+/// Columns that go through the matrix together, twice as many in single precision.
 const GROUP: usize = 8;
 
 /// Rows of a group that one task takes.
@@ -45,7 +45,7 @@ impl LinearOperator for Laplacian<'_> {
     fn apply(&self, x: &[f64], y: &mut [f64]) {
         let csr = match &self.graph.storage {
             Storage::Sparse(csr) => csr,
-            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale, Write::Set),
         };
         let scaled: Vec<f64>;
         let z = match self.scale {
@@ -72,14 +72,14 @@ impl LinearOperator for Laplacian<'_> {
         let n = self.dim();
         let csr = match &self.graph.storage {
             Storage::Sparse(csr) => csr,
-            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale),
+            Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale, Write::Set),
         };
         for (x, y) in x.chunks(n.max(1) * GROUP).zip(y.chunks_mut(n.max(1) * GROUP)) {
             match x.len().checked_div(n) {
                 None | Some(0) => {}
                 Some(1) => self.apply(x, y),
-                Some(2..=4) => apply_group::<f64, 4>(csr, x, y, self.scale),
-                Some(_) => apply_group::<f64, GROUP>(csr, x, y, self.scale),
+                Some(2..=4) => apply_group::<f64, 4>(csr, x, y, self.scale, Write::Set),
+                Some(_) => apply_group::<f64, GROUP>(csr, x, y, self.scale, Write::Set),
             }
         }
     }
@@ -88,15 +88,25 @@ impl LinearOperator for Laplacian<'_> {
 impl Laplacian<'_> {
     /// Y = L X in single precision and without the scaling, for several vectors stored one after the other.
     pub(crate) fn apply_single(&self, x: &[f32], y: &mut [f32]) {
+        self.write_single(x, y, Write::Set);
+    }
+
+    /// Y ← Y − L X, likewise.
+    pub(crate) fn subtract_single(&self, x: &[f32], y: &mut [f32]) {
+        self.write_single(x, y, Write::Subtract);
+    }
+
+    fn write_single(&self, x: &[f32], y: &mut [f32], write: Write) {
         let n = self.dim().max(1);
         match &self.graph.storage {
-            Storage::Stencil(stencil) => apply_stencil(stencil, x, y, None),
+            Storage::Stencil(stencil) => apply_stencil(stencil, x, y, None, write),
             Storage::Sparse(csr) => {
-                for (x, y) in x.chunks(n * GROUP).zip(y.chunks_mut(n * GROUP)) {
+                for (x, y) in x.chunks(n * 2 * GROUP).zip(y.chunks_mut(n * 2 * GROUP)) {
                     match x.len() / n {
-                        1 => apply_group::<f32, 1>(csr, x, y, None),
-                        2..=4 => apply_group::<f32, 4>(csr, x, y, None),
-                        _ => apply_group::<f32, GROUP>(csr, x, y, None),
+                        1 => apply_group::<f32, 1>(csr, x, y, None, write),
+                        2..=4 => apply_group::<f32, 4>(csr, x, y, None, write),
+                        5..=GROUP => apply_group::<f32, GROUP>(csr, x, y, None, write),
+                        _ => apply_group::<f32, { 2 * GROUP }>(csr, x, y, None, write),
                     }
                 }
             }
@@ -159,7 +169,7 @@ fn row_product<T: Real, const G: usize>(
 }
 
 /// At most `G` columns at once.
-fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>, write: Write) {
     let n = csr.n_rows();
     let mut z = vec![[T::default(); G]; n];
     parallel::for_each_chunk(&mut z, GROUP_ROWS, |block, z| {
@@ -187,23 +197,23 @@ fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: 
             match scale {
                 Some(scale) => {
                     let scale = &scale[first..];
-                    rows.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| *y = p[l] * s);
+                    rows.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| write.to(y, p[l] * s));
                 }
-                None => rows.iter_mut().zip(&product).for_each(|(y, p)| *y = p[l]),
+                None => rows.iter_mut().zip(&product).for_each(|(y, p)| write.to(y, p[l])),
             }
         }
     });
 }
 
 /// Groups of columns go through the stencil together.
-fn apply_stencil<T: Real>(stencil: &Stencil, x: &[T], y: &mut [T], scale: Option<&[T]>) {
+fn apply_stencil<T: Real>(stencil: &Stencil, x: &[T], y: &mut [T], scale: Option<&[T]>, write: Write) {
     let n = stencil.n_vertices();
     if n == 0 {
         return;
     }
     let layout = Layout::new(stencil);
-    for (x, y) in x.chunks(n * PANEL).zip(y.chunks_mut(n * PANEL)) {
-        T::apply(&layout, x, y, scale);
+    for (x, y) in x.chunks(n * T::PANEL).zip(y.chunks_mut(n * T::PANEL)) {
+        T::apply(&layout, x, y, scale, write);
     }
 }
 

@@ -13,6 +13,7 @@ mod build;
 mod csr;
 pub(crate) mod distances;
 pub mod gallery;
+mod interleaved;
 mod laplacian;
 mod pixels;
 mod product;

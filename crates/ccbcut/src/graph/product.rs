@@ -7,16 +7,19 @@
 
 use std::ops::{AddAssign, Mul, Sub};
 
-use crate::{parallel, simd};
+use crate::{
+    parallel,
+    simd::{self, Lanes},
+};
 
-use super::stencil::Stencil;
+use super::{interleaved, stencil::Stencil};
 
 /// Rows that one task takes, at least.
 const STRIP: usize = 24;
 
 /// `f32` or `f64`: what vectors are stored in.
 pub(super) trait Real:
-    Copy + Default + Send + Sync + From<f32> + Sub<Output = Self> + Mul<Output = Self> + AddAssign + 'static
+    Lanes + Default + Send + Sync + From<f32> + Sub<Output = Self> + Mul<Output = Self> + AddAssign + 'static
 {
     /// Weights below this are left out of products: in single precision their flows would be subnormal numbers,
     /// which are slow.
@@ -25,59 +28,86 @@ pub(super) trait Real:
     /// Rounds a weight.
     fn from_weight(weight: f64) -> Self;
 
-    /// Y = L X for at most [`PANEL`] columns, in tiles that suit the registers.
-    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>);
+    /// Columns that go through a stencil together.
+    const PANEL: usize;
+
+    /// Y = L X, or as `write` says, for at most [`Real::PANEL`] columns, in tiles that suit the registers.
+    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>, write: Write);
 }
 
-/// Columns that go through a stencil together.
-pub(super) const PANEL: usize = 4;
+/// What is done with a product.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Write {
+    Set,
+    Add,
+    Subtract,
+}
+
+impl Write {
+    #[inline(always)]
+    pub(super) fn to<T: Real>(self, out: &mut T, value: T) {
+        match self {
+            Self::Set => *out = value,
+            Self::Add => *out += value,
+            Self::Subtract => *out = *out - value,
+        }
+    }
+}
 
 impl Real for f32 {
     const LEAST: f32 = 1e-20;
+    const PANEL: usize = 32;
 
     fn from_weight(weight: f64) -> Self {
         weight as Self
     }
 
-    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>) {
+    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>, write: Write) {
         match x.len() / layout.stencil.n_vertices() {
-            1 => layout.apply::<Self, 1, 32>(x, y, scale),
-            2 => layout.apply::<Self, 2, 32>(x, y, scale),
-            _ => layout.apply::<Self, PANEL, 32>(x, y, scale),
+            0 => {}
+            1 => layout.apply::<Self, 1, 32>(x, y, scale, write),
+            2 => layout.apply::<Self, 2, 32>(x, y, scale, write),
+            3..interleaved::LEAST => layout.apply::<Self, 4, 32>(x, y, scale, write),
+            interleaved::LEAST..=16 => interleaved::apply::<Self, 16>(layout, x, y, scale, write),
+            _ => interleaved::apply::<Self, 32>(layout, x, y, scale, write),
         }
     }
 }
 
 impl Real for f64 {
     const LEAST: f32 = 0.0;
+    const PANEL: usize = 16;
 
     fn from_weight(weight: f64) -> Self {
         weight
     }
 
-    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>) {
+    fn apply(layout: &Layout<'_>, x: &[Self], y: &mut [Self], scale: Option<&[Self]>, write: Write) {
         match x.len() / layout.stencil.n_vertices() {
-            1 => layout.apply::<Self, 1, 32>(x, y, scale),
-            2 => layout.apply::<Self, 2, 16>(x, y, scale),
-            _ => layout.apply::<Self, PANEL, 16>(x, y, scale),
+            0 => {}
+            1 => layout.apply::<Self, 1, 32>(x, y, scale, write),
+            2 => layout.apply::<Self, 2, 16>(x, y, scale, write),
+            3..interleaved::LEAST => layout.apply::<Self, 4, 16>(x, y, scale, write),
+            interleaved::LEAST..=8 => interleaved::apply::<Self, 8>(layout, x, y, scale, write),
+            _ => interleaved::apply::<Self, 16>(layout, x, y, scale, write),
         }
     }
 }
 
 /// The offsets of one row step.
-struct Step {
-    rows: usize,
+pub(super) struct Step {
+    pub(super) rows: usize,
     /// Where its weights start within those of an image row.
-    first: usize,
-    columns: Vec<isize>,
+    pub(super) first: usize,
+    pub(super) columns: Vec<isize>,
 }
 
 /// How the pixels of an image lie in padded copies.
 pub(super) struct Layout<'a> {
-    stencil: &'a Stencil,
-    steps: Vec<Step>,
+    pub(super) stencil: &'a Stencil,
+    pub(super) steps: Vec<Step>,
     /// The farthest column an offset reaches.
-    reach: usize,
+    pub(super) reach: usize,
     /// Pixels before and behind the image in a padded vector.
     pad: usize,
 }
@@ -104,7 +134,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The largest row step.
-    fn depth(&self) -> usize {
+    pub(super) fn depth(&self) -> usize {
         self.stencil.offsets.iter().map(|o| o.0).max().unwrap_or(0)
     }
 
@@ -113,12 +143,13 @@ impl<'a> Layout<'a> {
         self.stencil.width.next_multiple_of(PIXELS)
     }
 
-    /// Y = L X for at most `G` columns of one value per vertex; `scale` is a diagonal applied on both sides.
+    /// Y = L X, or as `write` says, for at most `G` columns of one value per vertex; `scale` is a diagonal applied on both sides.
     pub(super) fn apply<T: Real, const G: usize, const TILE: usize>(
         &self,
         x: &[T],
         y: &mut [T],
         scale: Option<&[T]>,
+        write: Write,
     ) {
         let n = self.stencil.n_vertices();
         let (length, width) = (self.padded(), self.stencil.width);
@@ -145,7 +176,7 @@ impl<'a> Layout<'a> {
                     out.iter_mut().zip(above).for_each(|(y, a)| *y += *a);
                 }
             });
-            self.stencil.gather(&image, scale, out);
+            self.stencil.gather(&image, scale, out, write);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::parallel;
 
-use super::product::Real;
+use super::product::{Real, Write};
 
 /// Offsets (rows, columns) that point forward (down, or right in the same row), in raster order.
 pub(super) type Offsets = Vec<(usize, isize)>;
@@ -92,23 +92,18 @@ impl Stencil {
         }
     }
 
-    /// Takes the values of the vertices from an image, times `scale`.
-    pub(super) fn gather<T: Real>(&self, image: &[T], scale: Option<&[T]>, out: &mut [T]) {
-        match (&self.cells, scale) {
-            (None, None) => out.copy_from_slice(image),
-            (None, Some(scale)) => {
-                out.iter_mut().zip(image).zip(scale).for_each(|((out, &y), &s)| *out = y * s);
-            }
-            (Some(cells), None) => {
-                out.iter_mut().zip(&cells.pixels).for_each(|(out, &p)| *out = image[p as usize]);
-            }
-            (Some(cells), Some(scale)) => {
-                out.iter_mut()
-                    .zip(&cells.pixels)
-                    .zip(scale)
-                    .for_each(|((out, &p), &s)| *out = image[p as usize] * s);
-            }
+    /// Takes the values of the vertices from an image, times `scale`, to where `write` says.
+    pub(super) fn gather<T: Real>(&self, image: &[T], scale: Option<&[T]>, out: &mut [T], write: Write) {
+        for (v, out) in out.iter_mut().enumerate() {
+            let value = image[self.pixel(v)];
+            write.to(out, scale.map_or(value, |scale| value * scale[v]));
         }
+    }
+
+    /// The first vertex at a pixel or behind it.
+    pub(super) fn first_vertex(&self, pixel: usize) -> usize {
+        let among = |cells: &Cells| cells.pixels.partition_point(|&p| (p as usize) < pixel);
+        self.cells.as_ref().map_or(pixel, among)
     }
 
     #[inline]

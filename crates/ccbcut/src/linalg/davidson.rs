@@ -70,12 +70,10 @@ pub fn smallest(
     let block = (wanted + 2.max(wanted / 8)).min(free);
     let capacity = (4 * block + 8).min(free);
     let mut space = Space::new(n, null);
-    let guess;
     let start = if start.is_empty() && wanted >= KRYLOV_FROM && 8 * wanted < n {
-        guess = krylov_guess(inverse, null, n, block, params.seed);
-        guess.as_slice()
+        krylov_guess(inverse, null, n, block, params.seed)
     } else {
-        start
+        start[..start.len().min(block * n)].to_vec()
     };
     space.fill_start(a, inverse, start, block, params.seed);
     let mut fresh = false;

@@ -28,7 +28,9 @@ pub(super) struct Space<'a> {
     pub(super) n: usize,
     pub(super) null: &'a [f64],
     pub(super) basis: Vec<f64>,
+    /// Empty where it is not kept: it takes as much memory as the basis.
     pub(super) image: Vec<f64>,
+    keeps_image: bool,
     pub(super) projected: Vec<f64>,
     /// Blocks that are done with. A large one that is allocated anew comes as fresh pages, and these cost as much time as
     /// what is computed in them.
@@ -37,7 +39,17 @@ pub(super) struct Space<'a> {
 
 impl<'a> Space<'a> {
     pub(super) fn new(n: usize, null: &'a [f64]) -> Self {
-        Self { n, null, basis: Vec::new(), image: Vec::new(), projected: Vec::new(), spare: Vec::new() }
+        let (basis, image, projected, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { n, null, basis, image, keeps_image: true, projected, spare }
+    }
+
+    /// A space that has no room for the image of its basis.
+    pub(super) fn without_image(n: usize, null: &'a [f64]) -> Self {
+        Self { keeps_image: false, ..Self::new(n, null) }
+    }
+
+    pub(super) fn keeps_image(&self) -> bool {
+        self.keeps_image
     }
 
     /// A block of zeros.
@@ -62,13 +74,14 @@ impl<'a> Space<'a> {
         &mut self,
         a: &impl LinearOperator,
         inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
-        start: &[f64],
+        mut start: Vec<f64>,
         block: usize,
         seed: u64,
     ) {
         let n = self.n;
         let mut random = Random::new(seed);
-        self.extend(a, start[..start.len().min(block * n)].to_vec());
+        start.truncate(block * n);
+        self.extend(a, start);
         for _ in 0..4 {
             let missing = block.saturating_sub(self.len());
             if missing == 0 {
@@ -102,9 +115,17 @@ impl<'a> Space<'a> {
         }
         self.give_back(columns);
         let added = self.len() - before;
-        self.image.resize(self.basis.len(), 0.0);
-        a.apply_block(&self.basis[before * n..], &mut self.image[before * n..]);
-        self.grow_projection(before);
+        let mut image =
+            if self.keeps_image { std::mem::take(&mut self.image) } else { self.block(added * n) };
+        image.resize(if self.keeps_image { self.basis.len() } else { added * n }, 0.0);
+        let first = image.len() - added * n;
+        a.apply_block(&self.basis[before * n..], &mut image[first..]);
+        self.grow_projection(before, &image[first..]);
+        if self.keeps_image {
+            self.image = image;
+        } else {
+            self.give_back(image);
+        }
         added
     }
 
@@ -139,9 +160,7 @@ impl<'a> Space<'a> {
                 .filter(|&(&value, _)| value > least)
                 .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
                 .collect();
-            let mut turned = self.block(n * (kept.len() / m));
-            add_combination(&columns, &kept, &mut turned, n, 1.0);
-            self.give_back(std::mem::replace(&mut columns, turned));
+            combine(&mut columns, &kept, n);
             // A small overlap is gone after one correction; a large one leaves rounding behind.
             if columns.is_empty() || (pass > 0 && overlap < 1e-6) {
                 break;
@@ -150,9 +169,10 @@ impl<'a> Space<'a> {
         columns
     }
 
-    fn grow_projection(&mut self, before: usize) {
+    /// Takes in what the columns from `before` on are mapped to.
+    fn grow_projection(&mut self, before: usize, image: &[f64]) {
         let (n, m) = (self.n, self.len());
-        let new = gram(&self.basis, &self.image[before * n..], n);
+        let new = gram(&self.basis, image, n);
         let mut projected = vec![0.0; m * m];
         for j in 0..before {
             projected[j * m..j * m + before].copy_from_slice(&self.projected[j * before..(j + 1) * before]);
@@ -213,18 +233,36 @@ pub(super) fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
     out
 }
 
-/// W ← W + factor V S, a few rows per task.
-pub(super) fn add_combination(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
-    let (m, count) = (v.len() / n, out.len() / n);
-    let (v, s) = (MatRef::from_column_major_slice(v, n, m), MatRef::from_column_major_slice(s, m, count));
-    let mut rest = MatMut::from_column_major_slice_mut(out, n, count);
-    let mut parts = Vec::with_capacity(n.div_ceil(PRODUCT_ROWS));
+/// V ← V S, in place. S may have fewer columns than V, but not more.
+pub(super) fn combine(v: &mut Vec<f64>, s: &[f64], n: usize) {
+    let m = v.len() / n;
+    let count = s.len().checked_div(m).unwrap_or(0);
+    let s = MatRef::from_column_major_slice(s, m, count);
+    let all = MatMut::from_column_major_slice_mut(v, n, m);
+    parallel::for_each_part(row_parts(all), |_, part| {
+        let before = part.to_owned();
+        matmul(part.subcols_mut(0, count), Accum::Replace, &before, s, 1.0, Par::Seq);
+    });
+    v.truncate(count * n);
+}
+
+/// A few rows for each task.
+fn row_parts(mut rest: MatMut<'_, f64>) -> Vec<MatMut<'_, f64>> {
+    let mut parts = Vec::with_capacity(rest.nrows().div_ceil(PRODUCT_ROWS));
     while rest.nrows() > 0 {
         let rows = PRODUCT_ROWS.min(rest.nrows());
         let (part, others) = rest.split_at_row_mut(rows);
         parts.push(part);
         rest = others;
     }
+    parts
+}
+
+/// W ← W + factor V S, a few rows per task.
+pub(super) fn add_combination(v: &[f64], s: &[f64], out: &mut [f64], n: usize, factor: f64) {
+    let (m, count) = (v.len() / n, out.len() / n);
+    let (v, s) = (MatRef::from_column_major_slice(v, n, m), MatRef::from_column_major_slice(s, m, count));
+    let parts = row_parts(MatMut::from_column_major_slice_mut(out, n, count));
     parallel::for_each_part(parts, |b, out| {
         let v = v.subrows(b * PRODUCT_ROWS, out.nrows());
         matmul(out, Accum::Add, v, s, factor, Par::Seq);

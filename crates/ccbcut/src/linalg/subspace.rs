@@ -11,11 +11,17 @@ use super::{
     dense::symmetric_eigen,
     norm,
     orthonormalize::project_out,
-    space::{Space, add_combination, combination, gram},
+    space::{Space, add_combination, combination, combine, gram},
 };
 
 /// Steps in which the residual must fall by a fifth: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 15;
+
+/// Residuals below this share of the tolerance are nothing but noise.
+const FAR_BELOW: f64 = 0.02;
+
+/// Columns that are mapped at a time where images are not kept.
+const PANEL: usize = 8;
 
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
@@ -34,17 +40,21 @@ pub struct Params {
     pub max_steps: usize,
     /// Most vectors of the basis; more make fewer steps, at the price of memory.
     pub max_basis: usize,
+    /// Whether what the basis is mapped to is kept as well. Without, a step costs twice the products with A.
+    pub keeps_image: bool,
     /// Seed of the vectors that fill up the first basis.
     pub seed: u64,
 }
 
 /// What came out: converged or not, the best pairs found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Eigenvalues, increasing.
     pub values: Vec<f64>,
     /// Eigenvectors, orthonormal, one after the other.
     pub vectors: Vec<f64>,
+    /// Further vectors of the block, not converged: they speed up the next solve of a similar problem.
+    pub guards: Vec<f64>,
     /// The largest ‖Ax − λx‖.
     pub residual: f64,
     /// The largest ‖Ax − λx‖/λ, in a band divided by the slack.
@@ -59,25 +69,29 @@ pub struct Outcome {
 
 /// Smallest eigenpairs of `a` on the complement of the unit vector `null`.
 ///
-/// `inverse(r, t)` writes an approximation of A⁺R into T; `start` may hold guesses.
+/// `inverse(r)` replaces R by an approximation of A⁺R; `start` may hold guesses.
 ///
 /// # Complexity
 /// A step costs one product with `a` and one call of `inverse` per pair that has not converged, and O(n b) per vector
 /// for a basis of b vectors.
 pub fn smallest(
     a: &impl LinearOperator,
-    inverse: &dyn Fn(&[f64], &mut [f64]),
+    inverse: &dyn Fn(&mut [f64]),
     null: &[f64],
-    start: &[f64],
+    start: Vec<f64>,
     params: &Params,
 ) -> Outcome {
     let n = a.dim();
     let wanted = params.n_pairs.min(n - 1);
     let block = (wanted + 2.max(wanted / 8)).min(n - 1);
     let capacity = params.max_basis.max(3 * block).min(n - 1);
-    let mut space = Space::new(n, null);
-    space.fill_start(a, inverse, start, block, params.seed);
-    let mut previous: Vec<f64> = Vec::new();
+    let mut space = if params.keeps_image { Space::new(n, null) } else { Space::without_image(n, null) };
+    let copied = |r: &[f64], t: &mut [f64]| {
+        t.copy_from_slice(r);
+        inverse(t);
+    };
+    space.fill_start(a, &copied, start, block, params.seed);
+    let (mut previous, mut known): (Vec<f64>, Vec<Known>) = (Vec::new(), Vec::new());
     let (mut steps, mut lowest, mut before) = (0, f64::INFINITY, f64::INFINITY);
     loop {
         let m = space.len();
@@ -85,28 +99,25 @@ pub fn smallest(
         let count = block.min(m);
         values.truncate(count);
         rotation.truncate(count * m);
-        let mut residuals = space.residuals(&values, &rotation);
+        let mut residuals = space.residuals(a, &values, &rotation);
         let lengths: Vec<f64> = residuals.chunks_exact(n).map(norm).collect();
-        let first_in_band = band(&values);
-        let slack = |j: usize| if j < first_in_band { 1.0 } else { params.band_slack };
-        let goal = |(j, value): (usize, &f64)| {
-            slack(j) * (params.residual_tol + params.relative_tol * value.max(0.0))
-        };
-        let goals: Vec<f64> = values.iter().enumerate().map(goal).collect();
-        // Pairs beyond the wanted ones only help; those far below the tolerance would add nothing but noise.
-        let active: Vec<usize> = (0..count).filter(|&j| lengths[j] > 0.02 * goals[j]).collect();
+        let (goals, scales) = goals(&values, params);
+        let recalled: Vec<Option<f64>> =
+            values.iter().zip(&lengths).map(|(v, l)| recall(&known, *v, *l)).collect();
+        let active = active(&lengths, &goals, &recalled, wanted, params.mapped_tol);
         keep_columns(&mut residuals, n, &active);
-        let mut mapped = space.block(residuals.len());
-        inverse(&residuals, &mut mapped);
-        space.give_back(residuals);
-        let moves: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
-        let largest =
-            |ratios: &[f64]| lengths.iter().zip(ratios).take(wanted).map(|(l, g)| l / g).fold(0.0, f64::max);
+        let mut mapped = residuals;
+        inverse(&mut mapped);
+        // Pairs far below the tolerance are not judged by what was known of them before.
+        let still = |j: usize| if lengths[j] > FAR_BELOW * goals[j] { recalled[j] } else { None };
+        let mut moves: Vec<f64> = (0..count).map(|j| still(j).unwrap_or_default()).collect();
+        active.iter().zip(mapped.chunks_exact(n)).for_each(|(&j, mapped)| moves[j] = norm(mapped));
+        known.retain(|known| active.iter().all(|&j| !known.may_be(values[j])));
+        known.extend(active.iter().map(|&j| Known { value: values[j], length: lengths[j], moved: moves[j] }));
+        let largest = |ratios: &[f64]| largest_ratio(&lengths[..wanted.min(count)], ratios);
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
-        let scales: Vec<f64> = values.iter().enumerate().map(|(j, value)| slack(j) * value).collect();
         let (relative, excess) = (largest(&scales), largest(&goals));
-        let farthest =
-            active.iter().zip(&moves).filter(|(j, _)| **j < wanted).map(|(_, m)| *m).fold(0.0, f64::max);
+        let farthest = moves.iter().take(wanted).copied().fold(0.0, f64::max);
         let converged = excess <= 1.0 && farthest <= params.mapped_tol;
         lowest = f64::min(lowest, excess.max(farthest / params.mapped_tol));
         let mut stalled = false;
@@ -114,28 +125,91 @@ pub fn smallest(
             stalled = lowest > 0.8 * before;
             before = lowest;
         }
+        let figures =
+            Outcome { residual, relative, mapped: farthest, converged, steps, ..Outcome::default() };
         if converged || stalled || steps >= params.max_steps || !residual.is_finite() {
-            values.truncate(wanted);
-            let vectors = combination(&space.basis, &rotation[..wanted.min(count) * m], n);
-            return Outcome { values, vectors, residual, relative, mapped: farthest, converged, steps };
+            drop(mapped);
+            return figures.with_pairs(values, combination(&space.basis, &rotation, n), wanted);
         }
         if m + active.len() > capacity {
             previous = space.keep_ritz(&rotation, &previous, count);
         } else {
             previous.clone_from(&rotation);
         }
-        let done = |j: usize, moved: f64| lengths[j] <= 0.5 * goals[j] && moved <= 0.5 * params.mapped_tol;
-        let fresh: Vec<usize> = (0..active.len()).filter(|&a| !done(active[a], moves[a])).collect();
+        let done = |j: usize| lengths[j] <= 0.5 * goals[j] && moves[j] <= 0.5 * params.mapped_tol;
+        let fresh: Vec<usize> = (0..active.len()).filter(|&a| !done(active[a])).collect();
         keep_columns(&mut mapped, n, &fresh);
         steps += 1;
         if space.extend(a, mapped) == 0 {
             // Nothing new: rounding is all that is left.
-            values.truncate(wanted);
             let (_, rotation) = symmetric_eigen(&space.projected, space.len());
-            let vectors = combination(&space.basis, &rotation[..wanted.min(count) * space.len()], n);
-            return Outcome { values, vectors, residual, relative, mapped: farthest, converged, steps };
+            let vectors = combination(&space.basis, &rotation[..count * space.len()], n);
+            return Outcome { steps, ..figures.with_pairs(values, vectors, wanted) };
         }
     }
+}
+
+impl Outcome {
+    /// Takes in a block of pairs, of which the first ones are wanted.
+    fn with_pairs(mut self, mut values: Vec<f64>, mut vectors: Vec<f64>, wanted: usize) -> Self {
+        let n = vectors.len() / values.len().max(1);
+        let wanted = wanted.min(values.len());
+        self.guards = vectors.split_off(wanted * n);
+        values.truncate(wanted);
+        Self { values, vectors, ..self }
+    }
+}
+
+fn largest_ratio(lengths: &[f64], goals: &[f64]) -> f64 {
+    lengths.iter().zip(goals).map(|(l, g)| l / g).fold(0.0, f64::max)
+}
+
+/// What residuals may be, and what they are compared with in the report.
+fn goals(values: &[f64], params: &Params) -> (Vec<f64>, Vec<f64>) {
+    let first_in_band = band(values);
+    let slack = |j: usize| if j < first_in_band { 1.0 } else { params.band_slack };
+    let goal = |value: f64| params.residual_tol + params.relative_tol * value.max(0.0);
+    values.iter().enumerate().map(|(j, &value)| (slack(j) * goal(value), slack(j) * value)).unzip()
+}
+
+/// How far a vector would have moved at an earlier step: a bound, as long as its residual has only become shorter.
+struct Known {
+    value: f64,
+    length: f64,
+    moved: f64,
+}
+
+impl Known {
+    /// Whether it is known of a vector of this eigenvalue.
+    fn may_be(&self, value: f64) -> bool {
+        (value - self.value).abs() <= 1e-3 * self.value.abs()
+    }
+}
+
+/// What is known of a pair, if anything; the worst where several have nearly its eigenvalue.
+fn recall(known: &[Known], value: f64, length: f64) -> Option<f64> {
+    let same = known.iter().filter(|known| known.may_be(value) && length <= known.length);
+    same.map(|known| known.moved).reduce(f64::max)
+}
+
+/// The pairs whose residuals have to be mapped. Those beyond the wanted ones only help; those far below the tolerance would add
+/// nothing but noise, and of those that are as good as asked for nothing else is to be learned.
+fn active(
+    lengths: &[f64],
+    goals: &[f64],
+    recalled: &[Option<f64>],
+    wanted: usize,
+    mapped_tol: f64,
+) -> Vec<usize> {
+    let rests = |j: usize, share: f64| {
+        lengths[j] <= FAR_BELOW * goals[j]
+            || (lengths[j] <= share * goals[j]
+                && recalled[j].is_some_and(|moved| moved <= share * mapped_tol))
+    };
+    if (0..wanted.min(lengths.len())).all(|j| rests(j, 1.0)) {
+        return Vec::new();
+    }
+    (0..lengths.len()).filter(|&j| !rests(j, 0.5)).collect()
 }
 
 /// The first of the pairs whose eigenvalues run on, each within a twentieth of the next, to the last one known: beyond the few
@@ -159,13 +233,22 @@ fn keep_columns(block: &mut Vec<f64>, n: usize, kept: &[usize]) {
 
 impl Space<'_> {
     /// R = A V S − V S Θ.
-    fn residuals(&mut self, values: &[f64], rotation: &[f64]) -> Vec<f64> {
-        let m = self.len();
-        let mut residuals = self.block(self.n * values.len());
-        add_combination(&self.image, rotation, &mut residuals, self.n, 1.0);
+    fn residuals(&mut self, a: &impl LinearOperator, values: &[f64], rotation: &[f64]) -> Vec<f64> {
+        let (n, m) = (self.n, self.len());
+        let mut residuals = self.block(n * values.len());
+        if self.keeps_image() {
+            add_combination(&self.image, rotation, &mut residuals, n, 1.0);
+        } else {
+            for (out, s) in residuals.chunks_mut(PANEL * n).zip(rotation.chunks(PANEL * m)) {
+                let mut vectors = self.block(out.len());
+                add_combination(&self.basis, s, &mut vectors, n, 1.0);
+                a.apply_block(&vectors, out);
+                self.give_back(vectors);
+            }
+        }
         let scaled: Vec<f64> =
             rotation.chunks_exact(m).zip(values).flat_map(|(s, v)| s.iter().map(move |s| s * v)).collect();
-        add_combination(&self.basis, &scaled, &mut residuals, self.n, -1.0);
+        add_combination(&self.basis, &scaled, &mut residuals, n, -1.0);
         residuals
     }
 
@@ -190,14 +273,10 @@ impl Space<'_> {
             }
         }
         let k = kept.len() / m;
-        let mut turned = self.block(0);
-        for columns in [&mut self.basis, &mut self.image] {
-            turned.clear();
-            turned.resize(k * self.n, 0.0);
-            add_combination(columns, &kept, &mut turned, self.n, 1.0);
-            columns.clone_from(&turned);
+        combine(&mut self.basis, &kept, self.n);
+        if self.keeps_image() {
+            combine(&mut self.image, &kept, self.n);
         }
-        self.give_back(turned);
         let half = combination(&self.projected, &kept, m);
         let mut projected = gram(&kept, &half, m);
         for i in 0..k {
@@ -220,6 +299,24 @@ mod tests {
     };
 
     #[test]
+    fn what_is_known_of_a_pair_holds_while_its_residual_falls() {
+        let known = |value, length, moved| Known { value, length, moved };
+        let list = [known(1.0, 1e-3, 1e-2), known(1.0005, 1e-5, 1e-6), known(2.0, 1e-7, 1e-7)];
+        assert_eq!(recall(&list, 2.0, 1e-7), Some(1e-7));
+        assert_eq!(recall(&list, 2.0, 2e-7), None, "it has become longer");
+        assert_eq!(recall(&list, 1.5, 0.0), None, "another pair");
+        assert_eq!(recall(&list, 1.0004, 1e-6), Some(1e-2), "the worst of two");
+        assert_eq!(recall(&list, 1.0004, 1e-4), Some(1e-2));
+        // One pair is as good as asked for but not known to be, one is far better, one is not good enough.
+        let (lengths, goals) = ([1e-6, 1e-9, 1e-5], [2e-6; 3]);
+        assert_eq!(active(&lengths, &goals, &[None; 3], 3, 1e-4), [0, 2]);
+        assert_eq!(active(&lengths, &goals, &[Some(1e-5), None, None], 3, 1e-4), [2]);
+        assert_eq!(active(&lengths, &goals, &[Some(8e-5), None, None], 3, 1e-4), [0, 2]);
+        // The last is only a guard: then nothing is left to do.
+        assert_eq!(active(&lengths, &goals, &[Some(8e-5), None, None], 2, 1e-4), []);
+    }
+
+    #[test]
     fn a_band_is_what_runs_on_to_the_end() {
         assert_eq!(band(&[]), 0);
         assert_eq!(band(&[0.5]), 0);
@@ -239,8 +336,8 @@ mod tests {
         let length = norm(&null);
         null.iter_mut().for_each(|v| *v /= length);
         let operator = graph.laplacian().scaled(&scale);
-        let inverse = |r: &[f64], t: &mut [f64]| t.copy_from_slice(r);
-        for (n_pairs, max_basis) in [(1, 0), (4, 0), (7, 60)] {
+        let inverse = |_: &mut [f64]| {};
+        for (n_pairs, max_basis, keeps_image) in [(1, 0, true), (4, 0, false), (4, 0, true), (7, 60, true)] {
             let params = Params {
                 n_pairs,
                 residual_tol: 1e-9,
@@ -249,9 +346,10 @@ mod tests {
                 mapped_tol: 1.0,
                 max_steps: 1000,
                 max_basis,
+                keeps_image,
                 seed: 3,
             };
-            let found = smallest(&operator, &inverse, &null, &[], &params);
+            let found = smallest(&operator, &inverse, &null, Vec::new(), &params);
             assert!(found.converged, "{} after {} steps", found.residual, found.steps);
             for (a, b) in found.values.iter().zip(&values) {
                 assert!((a - b).abs() < 1e-10, "{a} {b}");

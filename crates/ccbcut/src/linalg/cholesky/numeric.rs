@@ -4,12 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut, traits::RealField};
 
-use crate::{graph::Graph, parallel, simd};
-
-use super::{
-    symbolic::{Block, Source, Symbolic},
-    thin::Lanes,
+use crate::{
+    graph::Graph,
+    parallel,
+    simd::{self, Lanes},
 };
+
+use super::symbolic::{Block, Source, Symbolic};
 
 /// Rows of a front that one task brings up to date.
 const STRIP: usize = 256;

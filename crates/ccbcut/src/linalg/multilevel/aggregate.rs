@@ -19,8 +19,11 @@ const ALIKE: f32 = 0.03;
 /// A vertex farther than this from all its neighbours stays alone.
 const ALONE: f32 = 0.3;
 
-/// Aggregates whose rows one task sums up.
+/// Aggregates whose rows one task sums up, at least …
 const BLOCK: usize = 256;
+
+/// … and how many tasks there are, at most: each looks up all aggregates in a table of its own.
+const TASKS: usize = 256;
 
 /// Numbers the aggregates of a graph, given [`TESTS`] smoothed values per vertex of unit variance.
 ///
@@ -97,11 +100,12 @@ pub(super) fn quotient(graph: &Graph, of: &[u32], n_coarse: usize) -> Graph {
         next[a as usize] += 1;
     }
     // Each pair is summed once, from the side of the lower number, so that both copies have the same bits.
-    let blocks = parallel::map(n_coarse.div_ceil(BLOCK), |b| {
+    let block = BLOCK.max(n_coarse.div_ceil(TASKS));
+    let blocks = parallel::map(n_coarse.div_ceil(block), |b| {
         let mut place = vec![u32::MAX; n_coarse];
         let mut rows: Vec<Vec<(u32, f64)>> = Vec::new();
         let mut row: Vec<(u32, f64)> = Vec::new();
-        for a in b * BLOCK..((b + 1) * BLOCK).min(n_coarse) {
+        for a in b * block..((b + 1) * block).min(n_coarse) {
             for &v in &members[first[a]..first[a + 1]] {
                 graph.for_each_neighbor(v as usize, |j, w| {
                     let other = of[j];
