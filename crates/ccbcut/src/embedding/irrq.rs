@@ -174,7 +174,7 @@ impl Irrq {
         if self.floor_decades <= 0.0 || self.tau >= 2.0 || self.variant == Variant::Released {
             return 0.0;
         }
-        let largest = reweight::differences(distances, self.variant).into_iter().fold(0.0, f64::max);
+        let largest = reweight::nth_largest(distances, 0, self.variant);
         let is_large = large::is_large(graph);
         let decades = if is_large { self.floor_decades.min(large::DECADES) } else { self.floor_decades };
         let span = largest * 10_f64.powf(-decades / (2.0 - self.tau));
@@ -184,10 +184,7 @@ impl Irrq {
 
     /// Step (b).
     fn shrink(&self, epsilon: f64, n: f64, distances: &Distances<'_>, is_first: bool, trace: &Trace) -> f64 {
-        let nth = || {
-            let r = reweight::differences(distances, self.variant);
-            reweight::nth_largest(&r, trace.kappa, self.variant)
-        };
+        let nth = || reweight::nth_largest(distances, trace.kappa, self.variant);
         if self.variant == Variant::Released {
             // The toolbox solves τ = 2 first and reweights once with ε = 1.
             let solves_plain = is_first && self.start == Start::Unit;

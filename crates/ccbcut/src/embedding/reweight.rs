@@ -1,17 +1,8 @@
 //! Steps (b) and (c) of Algorithm 1: ε from the (κ + 1)-th largest difference, γ from ε.
 
-use crate::{
-    graph::{Graph, distances::Distances},
-    parallel,
-};
+use crate::graph::{Graph, distances::Distances};
 
 use super::{Embedding, Variant, objective::HalfPower};
-
-/// Bits of a number that do not count in the first look.
-const SHIFT: u32 = 48;
-
-/// Differences that one task counts.
-const COUNT_BLOCK: usize = 1 << 19;
 
 /// Differences below this, relative to the coordinates, are noise.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -25,14 +16,6 @@ fn difference(variant: Variant, w: f64, squared_distance: f64) -> f64 {
     }
 }
 
-/// The differences r over the edges, each once.
-pub(super) fn differences(distances: &Distances<'_>, variant: Variant) -> Vec<f64> {
-    match variant {
-        Variant::Published => distances.map(|w, squared| (w * squared).sqrt()),
-        _ => distances.map(|w, squared| difference(variant, w, squared)),
-    }
-}
-
 /// Sixteen times the largest r that rounding of the coordinates alone can make.
 pub(super) fn rounding_of_differences(graph: &Graph, embedding: &Embedding, variant: Variant) -> f64 {
     let size = |v: usize| embedding.row(v).iter().map(|y| y * y).sum::<f64>();
@@ -43,30 +26,12 @@ pub(super) fn rounding_of_differences(graph: &Graph, embedding: &Embedding, vari
 
 /// r_(κ+1), the (κ + 1)-th largest difference: over ordered pairs, where every edge counts twice, or over edges.
 /// Zero when there are not that many: all other pairs have w = 0.
-pub(super) fn nth_largest(differences: &[f64], kappa: usize, variant: Variant) -> f64 {
-    let index = if variant == Variant::Released { kappa } else { kappa / 2 };
-    if index >= differences.len() {
-        return 0.0;
+pub(super) fn nth_largest(distances: &Distances<'_>, kappa: usize, variant: Variant) -> f64 {
+    let place = if variant == Variant::Released { kappa } else { kappa / 2 };
+    match variant {
+        Variant::Published => distances.nth_largest(place, |w, squared| (w * squared).sqrt()),
+        _ => distances.nth_largest(place, |w, squared| difference(variant, w, squared)),
     }
-    // The bits of numbers that are not negative are in the order of the numbers: count by the leading ones, then
-    // select among those that share them.
-    let bucket = |r: f64| (r.abs().to_bits() >> SHIFT) as usize;
-    let counts = parallel::map(differences.len().div_ceil(COUNT_BLOCK), |b| {
-        let mut counts = vec![0_u32; 1 << (64 - SHIFT - 1)];
-        let block = &differences[b * COUNT_BLOCK..differences.len().min((b + 1) * COUNT_BLOCK)];
-        block.iter().for_each(|&r| counts[bucket(r)] += 1);
-        counts
-    });
-    let mut above = 0;
-    for b in (0..1 << (64 - SHIFT - 1)).rev() {
-        let here: usize = counts.iter().map(|c| c[b] as usize).sum();
-        if above + here > index {
-            let mut inside: Vec<f64> = differences.iter().copied().filter(|&r| bucket(r) == b).collect();
-            return *inside.select_nth_unstable_by(index - above, |a, b| b.total_cmp(a)).1;
-        }
-        above += here;
-    }
-    0.0
 }
 
 /// W∘Γ with γ of (14) in the given variant; the memory of an earlier one is used again.
@@ -118,7 +83,11 @@ mod tests {
 
     #[test]
     fn the_nth_largest_counts_ordered_pairs_or_edges() {
-        let r = vec![5.0, 1.0, 4.0, 2.0, 3.0];
+        // A path whose edges are 5, 1, 4, 2 and 3 long.
+        let edges: Vec<(u32, u32, f64)> = (0..5).map(|i| (i, i + 1, 1.0)).collect();
+        let graph = Graph::from_edges(6, &edges).unwrap();
+        let y = Embedding::new(6, 1, vec![0.0, 5.0, 6.0, 10.0, 12.0, 15.0]).unwrap();
+        let r = y.distances(&graph);
         // Ordered pairs, decreasing: 5 5 4 4 3 3 2 2 1 1.
         let expected = [5.0, 5.0, 4.0, 4.0, 3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 0.0];
         for (kappa, &value) in expected.iter().enumerate() {
@@ -145,9 +114,12 @@ mod tests {
         let mean = 0.5 * (gamma[0] + gamma[1]);
         close(weights(Variant::Released), [4.0 * gamma[0] / mean, 0.25 * gamma[1] / mean]);
         close(weights(Variant::Weighted), [4.0 * 9.25_f64.powf(-0.5), 0.25 * 16.25_f64.powf(-0.5)]);
-        assert_eq!(differences(&distances, Variant::Published), [6.0, 2.0]);
-        assert_eq!(differences(&distances, Variant::Released), [12.0, 1.0]);
-        assert_eq!(differences(&distances, Variant::Weighted), [3.0, 4.0]);
+        let differences = |variant, first, last| {
+            [nth_largest(&distances, first, variant), nth_largest(&distances, last, variant)]
+        };
+        assert_eq!(differences(Variant::Published, 0, 2), [6.0, 2.0]);
+        assert_eq!(differences(Variant::Released, 0, 1), [12.0, 1.0]);
+        assert_eq!(differences(Variant::Weighted, 0, 2), [4.0, 3.0]);
     }
 
     #[test]

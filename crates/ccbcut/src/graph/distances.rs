@@ -7,91 +7,112 @@ use crate::{parallel, simd};
 use super::{
     Graph, ROW_BLOCK, Storage,
     csr::{Csr, for_each_block},
+    planes::Planes,
+    rank::{self, Counts},
 };
 
 /// Lanes of the sums over coordinates and over edges.
 const LANES: usize = 8;
+
+/// Values that one task counts by their leading bits.
+const COUNT_BLOCK: usize = 1 << 19;
 
 /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph, for rows ŷ of coordinates.
 ///
 /// For compressed rows they are computed once and kept, 8 bytes an edge; for a stencil, whose edges are many and whose
 /// memory is precious, each use computes them anew.
 pub(crate) struct Distances<'a> {
-    graph: &'a Graph,
-    rows: &'a [f64],
-    n_columns: usize,
-    stored: Vec<f64>,
+    n_edges: usize,
+    edges: Edges<'a>,
+}
+
+enum Edges<'a> {
+    Sparse { csr: &'a Csr, rows: &'a [f64], n_columns: usize, squared: Vec<f64> },
+    Stencil(Planes<'a>),
 }
 
 impl<'a> Distances<'a> {
     pub(crate) fn new(graph: &'a Graph, rows: &'a [f64], n_columns: usize) -> Self {
-        let stored = match &graph.storage {
-            Storage::Sparse(csr) => squared(csr, rows, n_columns),
-            Storage::Stencil(_) => Vec::new(),
+        let edges = match &graph.storage {
+            Storage::Sparse(csr) => {
+                Edges::Sparse { csr, rows, n_columns, squared: squared(csr, rows, n_columns) }
+            }
+            Storage::Stencil(stencil) => Edges::Stencil(Planes::new(stencil, rows, n_columns)),
         };
-        Self { graph, rows, n_columns, stored }
+        Self { n_edges: graph.n_edges(), edges }
     }
 
     pub(crate) fn n_edges(&self) -> usize {
-        self.graph.n_edges()
-    }
-
-    fn between(&self, i: usize, j: usize) -> f64 {
-        let row = |v: usize| &self.rows[v * self.n_columns..(v + 1) * self.n_columns];
-        row(i).iter().zip(row(j)).map(|(a, b)| (a - b) * (a - b)).sum()
+        self.n_edges
     }
 
     /// Σ f(w, ‖Δ‖²) over the edges, each counted once.
     pub(crate) fn sum(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> f64 {
-        match &self.graph.storage {
-            Storage::Sparse(csr) => parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
-                simd::widest(SumRows { csr, distances: &self.stored, rows, f: &f })
+        match &self.edges {
+            Edges::Sparse { csr, squared, .. } => parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
+                simd::widest(SumRows { csr, distances: squared, rows, f: &f })
             }),
-            Storage::Stencil(_) => self.graph.sum_edges(|i, j, w| f(w, self.between(i, j))),
+            Edges::Stencil(planes) => planes.sum(|difference| difference * difference, f),
         }
     }
 
     /// Σ w Σ_c f(Δ_c) over the edges, each counted once, and the coordinates; f(0) must be 0.
     pub(crate) fn sum_by_coordinate(&self, f: impl Fn(f64) -> f64 + Sync + Send) -> f64 {
-        match &self.graph.storage {
-            Storage::Sparse(csr) => {
-                let (padded, width) = padded(csr, self.rows, self.n_columns);
+        match &self.edges {
+            Edges::Sparse { csr, rows, n_columns, .. } => {
+                let (padded, width) = padded(csr, rows, *n_columns);
                 parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
                     simd::widest(SumCoordinates { csr, padded: &padded, width, rows, f: &f })
                 })
             }
-            Storage::Stencil(_) => self.graph.sum_edges(|i, j, w| {
-                let row = |v: usize| &self.rows[v * self.n_columns..(v + 1) * self.n_columns];
-                w * row(i).iter().zip(row(j)).map(|(a, b)| f(a - b)).sum::<f64>()
-            }),
+            Edges::Stencil(planes) => planes.sum(f, |w, sum| w * sum),
         }
     }
 
-    /// f(w, ‖Δ‖²) for the edges, each once, as they are stored.
-    pub(crate) fn map(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Vec<f64> {
-        match &self.graph.storage {
-            Storage::Sparse(csr) => map_edges(csr, &self.stored, &f),
-            Storage::Stencil(_) => self.graph.map_edges_as_stored(|i, j, w| f(w, self.between(i, j))),
+    /// The value f(w, ‖Δ‖²) at a place, counted from 0, in decreasing order; 0 where there are not that many edges.
+    /// `f` must not be negative.
+    pub(crate) fn nth_largest(&self, place: usize, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> f64 {
+        if place >= self.n_edges {
+            return 0.0;
+        }
+        match &self.edges {
+            Edges::Sparse { csr, squared, .. } => nth_largest(&map_edges(csr, squared, &f), place),
+            Edges::Stencil(planes) => planes.nth_largest(place, f),
         }
     }
 
-    /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops; `old`, a graph that is no longer
-    /// needed, gives its memory.
+    /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops; `old`, a graph with the same edges
+    /// that is no longer needed, gives its memory.
     ///
     /// `f` must return finite, positive values.
     pub(crate) fn reweighted(&self, old: Option<Graph>, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Graph {
-        match &self.graph.storage {
-            Storage::Sparse(csr) => {
-                let values = map_edges(csr, &self.stored, &f);
-                let memory = match old.map(|graph| graph.storage) {
-                    Some(Storage::Sparse(old)) => old.weights,
-                    _ => Vec::new(),
-                };
-                Graph::from_storage(Storage::Sparse(csr.with_edge_weights(&values, memory)), Vec::new())
+        let old = old.map(|graph| graph.storage);
+        let storage = match &self.edges {
+            Edges::Sparse { csr, squared, .. } => {
+                let values = map_edges(csr, squared, &f);
+                let memory = if let Some(Storage::Sparse(old)) = old { old.weights } else { Vec::new() };
+                Storage::Sparse(csr.with_edge_weights(&values, memory))
             }
-            Storage::Stencil(_) => self.graph.map_weights(|i, j, w| f(w, self.between(i, j))),
-        }
+            Edges::Stencil(planes) => {
+                let memory = if let Some(Storage::Stencil(old)) = old { old.weights } else { Vec::new() };
+                Storage::Stencil(planes.reweighted(memory, f))
+            }
+        };
+        Graph::from_storage(storage, Vec::new())
     }
+}
+
+/// The value at a place in decreasing order, which must exist.
+fn nth_largest(values: &[f64], place: usize) -> f64 {
+    let counts = parallel::map(values.len().div_ceil(COUNT_BLOCK), |b| {
+        let mut counts = Counts::new();
+        let block = &values[b * COUNT_BLOCK..values.len().min((b + 1) * COUNT_BLOCK)];
+        block.iter().for_each(|&value| counts.add(value));
+        counts
+    });
+    let Some((bucket, above)) = rank::find(&counts, place) else { return 0.0 };
+    let inside = values.iter().copied().filter(|&value| rank::bucket(value) == bucket).collect();
+    rank::select(inside, place - above)
 }
 
 /// Σ f(w, ‖Δ‖²) over the edges of some rows.
@@ -289,32 +310,40 @@ mod tests {
     #[test]
     fn distances_agree_with_the_edge_loop() {
         let weight = |i: usize, j: usize| (1 + (i * 7 + j * 3) % 5) as f32;
-        let stencil = Graph::from_stencil(6, 9, half_disc(3.0), weight).unwrap();
-        for graph in [stencil, gallery::random(300, 0.2, 3), gallery::path(1), gallery::star(40)] {
+        let stencil = |h, w| Graph::from_stencil(h, w, half_disc(3.0), weight).unwrap();
+        // Part of an image, with holes.
+        let holed: Vec<u32> = (0..90 * 61).filter(|p| p % 61 % 13 != 5 || p / 61 % 3 == 0).collect();
+        let part = stencil(90, 61).induced(&holed);
+        assert!(matches!(&part.storage, Storage::Stencil(stencil) if stencil.cells.is_some()));
+        let images = [stencil(6, 9), stencil(7, 45), stencil(40, 2), stencil(1, 1), part];
+        let others = [gallery::random(300, 0.2, 3), gallery::path(1), gallery::star(40)];
+        for graph in images.into_iter().chain(others) {
             for n_columns in [1, 3, 8, 11] {
                 let rows: Vec<f64> =
                     (0..graph.n_vertices() * n_columns).map(|i| (i as f64 * 0.7).sin()).collect();
                 let distances = Distances::new(&graph, &rows, n_columns);
                 let f = |w: f64, d: f64| (w * d + 0.1).sqrt();
-                let values = graph.map_edges(|i, j, w| f(w, distances.between(i, j)));
-                let in_order = |mut values: Vec<f64>| {
-                    values.sort_by(f64::total_cmp);
-                    values
-                };
-                let (plain, fast) = (in_order(values.clone()), in_order(distances.map(f)));
-                assert_eq!(plain.len(), fast.len());
-                assert!(plain.iter().zip(&fast).all(|(a, b)| (a - b).abs() <= 1e-14 * a));
+                let row = |v: usize| &rows[v * n_columns..(v + 1) * n_columns];
+                let squared = |i, j| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum();
+                let values = graph.map_edges(|i, j, w| f(w, squared(i, j)));
+                let mut falling = values.clone();
+                falling.sort_by(|a, b| b.total_cmp(a));
+                falling.push(0.0);
+                for place in [0, 1, 7, values.len() / 2, values.len().saturating_sub(1), values.len()] {
+                    let (nth, expected) = (distances.nth_largest(place, f), falling[place.min(values.len())]);
+                    assert!((nth - expected).abs() <= 1e-14 * expected, "{place}: {nth} {expected}");
+                }
                 let (total, expected) = (distances.sum(f), values.iter().sum::<f64>());
                 assert!((total - expected).abs() <= 1e-12 * expected);
                 let naive = graph.map_edges(|i, j, w| {
-                    let row = |v: usize| &rows[v * n_columns..(v + 1) * n_columns];
                     w * row(i).iter().zip(row(j)).map(|(a, b)| (a - b).abs().sqrt()).sum::<f64>()
                 });
                 let naive: f64 = naive.iter().sum();
                 let total = distances.sum_by_coordinate(|difference| difference.abs().sqrt());
                 assert!((total - naive).abs() <= 1e-12 * naive);
-                let graph = distances.reweighted(None, f);
+                let graph = distances.reweighted(Some(distances.reweighted(None, |w, d| w + d)), f);
                 let weights = graph.map_edges(|_, _, w| w);
+                assert_eq!(values.len(), weights.len());
                 assert!(values.iter().zip(&weights).all(|(a, b)| (a - b).abs() <= 1e-6 * a));
                 // Both copies of an edge agree to the last bit.
                 graph.for_each_edge(|i, j, w| {

@@ -16,7 +16,9 @@ pub mod gallery;
 mod interleaved;
 mod laplacian;
 mod pixels;
+mod planes;
 mod product;
+mod rank;
 mod stencil;
 mod symmetrize;
 
