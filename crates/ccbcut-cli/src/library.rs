@@ -182,6 +182,7 @@ pub fn image_run(
     graph: &ImageGraphArgs,
     variant: Variant,
     partition: &PartitionArgs,
+    reweights: bool,
 ) -> ccbcut::Result<ImageRun> {
     let (height, width, mix) = (image.height(), image.width(), graph.mix());
     Ok(ImageRun {
@@ -196,6 +197,7 @@ pub fn image_run(
         segments: partition.segments.count(),
         rejoined: partition.rejoin.unwrap_or(0),
         columns: partition.columns.unwrap_or(1),
+        reweights,
     })
 }
 

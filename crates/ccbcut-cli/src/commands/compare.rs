@@ -162,7 +162,7 @@ impl Input {
         };
         let variant = library::variant(&args.embedding);
         let partition = PartitionArgs { columns: Some(args.segments), ..cut_args(args, 2.0).0 };
-        Ok(of_image(&library::image_run(image, &args.graph, variant, &partition)?))
+        Ok(of_image(&library::image_run(image, &args.graph, variant, &partition, true)?))
     }
 }
 

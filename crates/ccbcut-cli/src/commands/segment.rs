@@ -385,7 +385,7 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         return Ok(of_regions(image.n_pixels(), count, detects, columns));
     }
     let variant = library::variant(&args.embedding);
-    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition)?))
+    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition, args.embedding.tau < 2.0)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

@@ -107,6 +107,7 @@ impl Features {
                     segments: args.partition.segments.count(),
                     rejoined: args.partition.rejoin.unwrap_or(0),
                     columns,
+                    reweights: args.embedding.tau < 2.0,
                 }));
             }
             NeighborsArg::All => None,

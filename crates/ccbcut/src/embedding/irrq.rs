@@ -55,13 +55,14 @@ impl Irrq {
         observer: &mut (dyn FnMut(&Iteration) -> ControlFlow<()> + Send),
     ) -> Result<IrrqFit> {
         let pi = self.balance.weights(graph)?;
-        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        // Found anew when it is asked for: vectors of large images take memory.
+        let scale = || -> Vec<f64> { pi.iter().map(|p| 1.0 / p.sqrt()).collect() };
         let n = graph.n_vertices() as f64;
         let spectrum = Spectrum::analyze(graph);
 
         let mut weighted = self.first_weights(graph);
         let mut epsilon: f64 = 1.0;
-        let mut warm = self.first_guess(&scale);
+        let mut warm = self.first_guess(&scale());
         let mut previous: Option<Embedding> = None;
         let mut trace = Trace {
             iterations: Vec::new(),
@@ -77,7 +78,7 @@ impl Irrq {
             let eigen = EigenParams { n_pairs: self.n_components, tol, seed: self.seed };
             let pairs =
                 spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
-            let y = Embedding::from_scaled_columns(&pairs.vectors, &scale);
+            let y = Embedding::from_scaled_columns(&pairs.vectors, &scale());
 
             // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
             if is_first {

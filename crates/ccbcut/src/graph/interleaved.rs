@@ -22,8 +22,11 @@ use super::{
 /// Fewer vectors than this are faster one beside the other.
 pub(super) const LEAST: usize = 5;
 
-/// Rows of a strip, at least.
+/// Rows of a strip, at least …
 const STRIP: usize = 32;
+
+/// … and how many strips there are at most: what each reaches below itself is kept apart, and takes memory.
+const MOST_STRIPS: usize = 32;
 
 /// Columns of a block, at most: the rows that a stencil of radius 10 reaches then stay in the cache.
 const BLOCK: usize = 512;
@@ -47,7 +50,7 @@ pub(super) fn apply<T: Real, const G: usize>(
 ) {
     let (stencil, depth) = (layout.stencil, layout.depth());
     let (height, width) = (stencil.height, stencil.width);
-    let strip = STRIP.max(depth);
+    let strip = STRIP.max(depth).max(height.div_ceil(MOST_STRIPS));
     let n_strips = height.div_ceil(strip);
     let firsts: Vec<usize> =
         (0..=n_strips).map(|s| stencil.first_vertex((s * strip).min(height) * width)).collect();
@@ -263,6 +266,82 @@ impl<T: Real, S: Simd, const R: usize> Pair<'_, T, S, R> {
                 }
             }
             sums.copy_from_slice(&acc);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        graph::{Graph, half_disc},
+        linalg::LinearOperator,
+    };
+
+    /// Images of several blocks of columns and several strips, and a part of one, with holes.
+    fn graphs() -> [Graph; 3] {
+        let weight = |i: usize, j: usize| ((i * 7 + j * 3) % 5) as f32 / 4.0;
+        let wide = Graph::from_stencil(37, 2 * BLOCK + 77, half_disc(3.0), weight).unwrap();
+        let high = Graph::from_stencil(3 * STRIP + 5, 61, half_disc(10.0), weight).unwrap();
+        let holed: Vec<u32> = (0..high.n_vertices() as u32).filter(|p| p % 61 != 9 && p % 17 != 3).collect();
+        let part = high.induced(&holed);
+        [wide, high, part]
+    }
+
+    /// Σ w (xᵢ − xⱼ), edge by edge, with a diagonal on both sides.
+    fn naive(graph: &Graph, scale: &[f64], x: &[f64]) -> Vec<f64> {
+        let n = scale.len();
+        let mut y = vec![0.0; x.len()];
+        graph.for_each_edge(|i, j, w| {
+            for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+                let flow = w * (scale[i] * x[i] - scale[j] * x[j]);
+                y[i] += scale[i] * flow;
+                y[j] -= scale[j] * flow;
+            }
+        });
+        y
+    }
+
+    #[test]
+    fn many_columns_apply_like_the_edge_loop() {
+        for graph in graphs() {
+            assert!(graph.compressed_rows().is_none());
+            let n = graph.n_vertices();
+            let scale: Vec<f64> = (0..n).map(|i| 0.5 + (i % 13) as f64 / 13.0).collect();
+            let x: Vec<f64> = (0..33 * n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+            let (plain, scaled) = (naive(&graph, &vec![1.0; n], &x), naive(&graph, &scale, &x));
+            for columns in [LEAST, 8, 9, 16, 17, 33] {
+                let all = ..columns * n;
+                let mut y = vec![f64::NAN; columns * n];
+                graph.laplacian().apply_block(&x[all], &mut y);
+                assert!(y.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-11), "{columns} columns");
+                graph.laplacian().scaled(&scale).apply_block(&x[all], &mut y);
+                assert!(
+                    y.iter().zip(&scaled).all(|(a, b)| (a - b).abs() < 1e-11),
+                    "{columns} columns, scaled"
+                );
+                let mut z = vec![1.5_f32; columns * n];
+                graph.laplacian().subtract_single(&single[all], &mut z);
+                let is_near = |(z, p): (&f32, &f64)| (f64::from(*z) - 1.5 + p).abs() < 1e-3;
+                assert!(z.iter().zip(&plain).all(is_near), "{columns} columns, subtracted");
+            }
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn the_bytes_do_not_depend_on_the_number_of_threads() {
+        for graph in graphs() {
+            let n = graph.n_vertices();
+            let x: Vec<f64> = (0..11 * n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let product = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut y = vec![0.0; x.len()];
+                pool.install(|| graph.laplacian().apply_block(&x, &mut y));
+                y
+            };
+            assert_eq!(product(1), product(3));
         }
     }
 }

@@ -118,7 +118,7 @@ pub fn smallest(
                 residuals.extend_from_slice(column);
             }
         }
-        if space.extend(a, residuals) == 0 {
+        if space.extend(a, &residuals) == 0 {
             // Nothing new: the space is invariant (or rounding is all that is left). Judge it as it stands.
             if fresh && space.len() == ritz.values.len() {
                 return ritz.into_outcome(wanted, residual, steps);
@@ -145,19 +145,22 @@ fn krylov_guess(
 ) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut space = Space::new(n, null);
-    let mut newest = space.orthonormal_block((0..KRYLOV_BLOCK * n).map(|_| random.normal()).collect());
+    space.basis = (0..KRYLOV_BLOCK * n).map(|_| random.normal()).collect();
     let mut projected: Vec<Vec<f64>> = Vec::new();
     let dimension = 3 * wanted + 2 * KRYLOV_BLOCK;
-    while !newest.is_empty() {
-        space.basis.extend_from_slice(&newest);
+    let mut before = 0;
+    loop {
+        space.orthonormalize_behind(before);
+        let newest = &space.basis[before * n..];
         let mut image = vec![0.0; newest.len()];
-        inverse(&newest, &mut image);
+        inverse(newest, &mut image);
         projected.extend(gram(&space.basis, &image, n).chunks_exact(space.len()).map(<[f64]>::to_vec));
-        if space.len() >= dimension {
+        if newest.is_empty() || space.len() >= dimension {
             break;
         }
         unit_columns(&mut image, n);
-        newest = space.orthonormal_block(image);
+        before = space.len();
+        space.basis.extend(image);
     }
     let m = space.len();
     let mut matrix = vec![0.0; m * m];
@@ -214,7 +217,7 @@ impl Space<'_> {
         self.basis.clear();
         self.image.clear();
         self.projected.clear();
-        self.extend(a, vectors.to_vec());
+        self.extend(a, vectors);
     }
 }
 

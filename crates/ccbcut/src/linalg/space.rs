@@ -20,6 +20,9 @@ const PRODUCT_ROWS: usize = 4096;
 /// Columns times basis vectors up to which new columns are made orthonormal one by one.
 const ONE_BY_ONE: usize = 48;
 
+/// Columns that are mapped at a time where images are not kept, at most.
+const PANEL: usize = 8;
+
 /// Directions of a block that are shorter than this share of the longest are left out.
 const DEPENDENT: f64 = 1e-12;
 
@@ -30,7 +33,7 @@ pub(super) struct Space<'a> {
     pub(super) basis: Vec<f64>,
     /// Empty where it is not kept: it takes as much memory as the basis.
     pub(super) image: Vec<f64>,
-    keeps_image: bool,
+    pub(super) keeps_image: bool,
     pub(super) projected: Vec<f64>,
     /// Blocks that are done with. A large one that is allocated anew comes as fresh pages, and these cost as much time as
     /// what is computed in them.
@@ -46,10 +49,6 @@ impl<'a> Space<'a> {
     /// A space that has no room for the image of its basis.
     pub(super) fn without_image(n: usize, null: &'a [f64]) -> Self {
         Self { keeps_image: false, ..Self::new(n, null) }
-    }
-
-    pub(super) fn keeps_image(&self) -> bool {
-        self.keeps_image
     }
 
     /// A block of zeros.
@@ -81,7 +80,8 @@ impl<'a> Space<'a> {
         let n = self.n;
         let mut random = Random::new(seed);
         start.truncate(block * n);
-        self.extend(a, start);
+        self.basis = start;
+        self.take_in(a, 0);
         for _ in 0..4 {
             let missing = block.saturating_sub(self.len());
             if missing == 0 {
@@ -91,59 +91,76 @@ impl<'a> Space<'a> {
             for column in noise.chunks_exact_mut(n) {
                 orthonormalize(self.null, &[], column);
             }
-            let mut smooth = vec![0.0; noise.len()];
-            inverse(&noise, &mut smooth);
-            self.extend(a, smooth);
+            let before = self.len();
+            self.basis.resize((before + missing) * n, 0.0);
+            inverse(&noise, &mut self.basis[before * n..]);
+            self.take_in(a, before);
         }
     }
 
     /// Orthonormalises and appends columns; returns how many were really new.
-    pub(super) fn extend(&mut self, a: &impl LinearOperator, mut columns: Vec<f64>) -> usize {
-        let n = self.n;
-        unit_columns(&mut columns, n);
+    pub(super) fn extend(&mut self, a: &impl LinearOperator, columns: &[f64]) -> usize {
         let before = self.len();
-        let count = columns.len() / n;
+        self.basis.extend_from_slice(columns);
+        self.take_in(a, before)
+    }
+
+    /// The same for columns that stand in the basis already, behind those before them.
+    pub(super) fn take_in(&mut self, a: &impl LinearOperator, before: usize) -> usize {
+        let n = self.n;
+        unit_columns(&mut self.basis[before * n..], n);
+        let count = self.len() - before;
         if count * (before + count) <= ONE_BY_ONE {
-            for column in columns.chunks_exact_mut(n) {
-                if orthonormalize(self.null, &self.basis, column) {
-                    self.basis.extend_from_slice(column);
+            let mut kept = before;
+            for j in before..before + count {
+                let (others, column) = self.basis.split_at_mut(j * n);
+                if orthonormalize(self.null, &others[..kept * n], &mut column[..n]) {
+                    if kept < j {
+                        self.basis.copy_within(j * n..(j + 1) * n, kept * n);
+                    }
+                    kept += 1;
                 }
             }
+            self.basis.truncate(kept * n);
         } else {
-            columns = self.orthonormal_block(columns);
-            self.basis.extend_from_slice(&columns);
+            self.orthonormalize_behind(before);
         }
-        self.give_back(columns);
         let added = self.len() - before;
-        let mut image =
-            if self.keeps_image { std::mem::take(&mut self.image) } else { self.block(added * n) };
-        image.resize(if self.keeps_image { self.basis.len() } else { added * n }, 0.0);
-        let first = image.len() - added * n;
-        a.apply_block(&self.basis[before * n..], &mut image[first..]);
-        self.grow_projection(before, &image[first..]);
+        let mut products = Vec::with_capacity(added * self.len());
         if self.keeps_image {
-            self.image = image;
-        } else {
+            let first = self.image.len();
+            self.image.resize(self.basis.len(), 0.0);
+            a.apply_block(&self.basis[before * n..], &mut self.image[first..]);
+            products = gram(&self.basis, &self.image[first..], n);
+        } else if added > 0 {
+            let panel = panel(added);
+            let mut image = self.block(panel * n);
+            for columns in self.basis[before * n..].chunks(panel * n) {
+                a.apply_block(columns, &mut image[..columns.len()]);
+                products.extend(gram(&self.basis, &image[..columns.len()], n));
+            }
             self.give_back(image);
         }
+        self.grow_projection(before, &products);
         added
     }
 
-    /// An orthonormal basis of what a block of unit columns adds to the space, by matrix products: against the basis,
-    /// then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and Wu 2002,
-    /// <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
-    pub(super) fn orthonormal_block(&mut self, mut columns: Vec<f64>) -> Vec<f64> {
+    /// Leaves in place of the unit columns behind the first ones an orthonormal basis of what they add to the space, by
+    /// matrix products: against the others, then among themselves by the eigenvectors of their Gram matrix (Stathopoulos and
+    /// Wu 2002, <https://doi.org/10.1137/S1064827500370883>), and again until nothing is left to remove.
+    pub(super) fn orthonormalize_behind(&mut self, before: usize) {
         let n = self.n;
         for pass in 0..4 {
-            for_each_column(&mut columns, n, |_, column| project_out(self.null, column));
+            let (others, columns) = self.basis.split_at_mut(before * n);
+            for_each_column(columns, n, |_, column| project_out(self.null, column));
             let mut overlap = 0.0_f64;
-            if !self.basis.is_empty() {
-                let coefficients = gram(&self.basis, &columns, n);
+            if !others.is_empty() {
+                let coefficients = gram(others, columns, n);
                 overlap = coefficients.iter().fold(overlap, |a, c| a.max(c.abs()));
-                add_combination(&self.basis, &coefficients, &mut columns, n, -1.0);
+                add_combination(others, &coefficients, columns, n, -1.0);
             }
             let m = columns.len() / n;
-            let products = gram(&columns, &columns, n);
+            let products = gram(columns, columns, n);
             for j in 0..m {
                 let others = (0..m).map(|i| products[j * m + i] - f64::from(u8::from(i == j)));
                 overlap = others.fold(overlap, |a, c| a.max(c.abs()));
@@ -160,19 +177,18 @@ impl<'a> Space<'a> {
                 .filter(|&(&value, _)| value > least)
                 .flat_map(|(value, direction)| direction.iter().map(move |d| d / value.sqrt()))
                 .collect();
-            combine(&mut columns, &kept, n);
+            let count = combine(columns, &kept, n);
+            self.basis.truncate((before + count) * n);
             // A small overlap is gone after one correction; a large one leaves rounding behind.
-            if columns.is_empty() || (pass > 0 && overlap < 1e-6) {
+            if count == 0 || (pass > 0 && overlap < 1e-6) {
                 break;
             }
         }
-        columns
     }
 
-    /// Takes in what the columns from `before` on are mapped to.
-    fn grow_projection(&mut self, before: usize, image: &[f64]) {
-        let (n, m) = (self.n, self.len());
-        let new = gram(&self.basis, image, n);
+    /// Takes in Vᵀ A V for the columns from `before` on.
+    fn grow_projection(&mut self, before: usize, new: &[f64]) {
+        let m = self.len();
         let mut projected = vec![0.0; m * m];
         for j in 0..before {
             projected[j * m..j * m + before].copy_from_slice(&self.projected[j * before..(j + 1) * before]);
@@ -190,6 +206,11 @@ impl<'a> Space<'a> {
         }
         self.projected = projected;
     }
+}
+
+/// How many columns are mapped at a time so that all panels are about as wide.
+pub(super) fn panel(count: usize) -> usize {
+    count.div_ceil(count.div_ceil(PANEL).max(1)).max(1)
 }
 
 /// Gives every column unit length; what has none becomes zero.
@@ -233,8 +254,8 @@ pub(super) fn combination(v: &[f64], s: &[f64], n: usize) -> Vec<f64> {
     out
 }
 
-/// V ← V S, in place. S may have fewer columns than V, but not more.
-pub(super) fn combine(v: &mut Vec<f64>, s: &[f64], n: usize) {
+/// V ← V S, in place; returns how many columns S has, which must not be more than those of V.
+pub(super) fn combine(v: &mut [f64], s: &[f64], n: usize) -> usize {
     let m = v.len() / n;
     let count = s.len().checked_div(m).unwrap_or(0);
     let s = MatRef::from_column_major_slice(s, m, count);
@@ -243,7 +264,7 @@ pub(super) fn combine(v: &mut Vec<f64>, s: &[f64], n: usize) {
         let before = part.to_owned();
         matmul(part.subcols_mut(0, count), Accum::Replace, &before, s, 1.0, Par::Seq);
     });
-    v.truncate(count * n);
+    count
 }
 
 /// A few rows for each task.
@@ -267,4 +288,70 @@ pub(super) fn add_combination(v: &[f64], s: &[f64], out: &mut [f64], n: usize, f
         let v = v.subrows(b * PRODUCT_ROWS, out.nrows());
         matmul(out, Accum::Add, v, s, factor, Par::Seq);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::gallery;
+
+    fn columns(n: usize, count: usize) -> Vec<f64> {
+        (0..n * count).map(|i| ((i * i) as f64 * 0.37 + (i / n) as f64).sin()).collect()
+    }
+
+    #[test]
+    fn a_combination_in_place_is_the_product() {
+        // More rows than one task takes.
+        let (n, m) = (PRODUCT_ROWS + 77, 5);
+        let v = columns(n, m);
+        for count in [1, 3, 5] {
+            let s = columns(m, count);
+            let mut found = v.clone();
+            assert_eq!(combine(&mut found, &s, n), count);
+            for j in 0..count {
+                for i in 0..n {
+                    let expected: f64 = (0..m).map(|k| v[k * n + i] * s[j * m + k]).sum();
+                    assert!((found[j * n + i] - expected).abs() < 1e-13);
+                }
+            }
+        }
+    }
+
+    /// New columns one by one and as a block, with and without an image: orthonormal, without what depends on others, and
+    /// with Vᵀ A V.
+    #[test]
+    fn what_is_taken_in_is_orthonormal_and_projected() {
+        let graph = gallery::grid(20, 23);
+        let (a, n) = (graph.laplacian(), graph.n_vertices());
+        let null = vec![1.0 / (n as f64).sqrt(); n];
+        for (sizes, is_kept) in [([2, 3], true), ([2, 3], false), ([12, 11], true), ([12, 11], false)] {
+            let mut space = if is_kept { Space::new(n, &null) } else { Space::without_image(n, &null) };
+            let all = columns(n, sizes[0] + sizes[1]);
+            let (first, second) = all.split_at(sizes[0] * n);
+            assert_eq!(space.extend(&a, first), sizes[0]);
+            // One column is a sum of others, and one is constant.
+            let mut more: Vec<f64> = first[..n].iter().zip(&second[..n]).map(|(a, b)| a - 2.0 * b).collect();
+            more.extend(vec![3.0; n]);
+            more.extend(second);
+            assert_eq!(space.extend(&a, &more), sizes[1]);
+            assert_eq!(space.image.len(), if is_kept { space.basis.len() } else { 0 });
+            let m = space.len();
+            let unit = gram(&space.basis, &space.basis, n);
+            assert!(
+                unit.iter()
+                    .enumerate()
+                    .all(|(i, g)| { (g - f64::from(u8::from(i % (m + 1) == 0))).abs() < 1e-12 })
+            );
+            assert!(space.basis.chunks_exact(n).all(|v| dot(v, &null).abs() < 1e-12));
+            let mut image = vec![0.0; space.basis.len()];
+            a.apply_block(&space.basis, &mut image);
+            let expected = gram(&space.basis, &image, n);
+            assert!(space.projected.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn panels_are_about_as_wide() {
+        assert_eq!([1, 5, 8, 9, 12, 16, 17, 30].map(panel), [1, 5, 8, 5, 6, 8, 6, 8]);
+    }
 }

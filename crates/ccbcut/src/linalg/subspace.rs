@@ -7,11 +7,11 @@
 //! that of the mapped residual, which says how far the vector would still move.
 
 use super::{
-    LinearOperator,
+    LinearOperator, axpy,
     dense::symmetric_eigen,
-    norm,
+    for_each_column, norm,
     orthonormalize::project_out,
-    space::{Space, add_combination, combination, combine, gram},
+    space::{Space, add_combination, combination, combine, gram, panel},
 };
 
 /// Steps in which the residual must fall by a fifth: otherwise rounding is all that moves.
@@ -19,9 +19,6 @@ const STALL_STEPS: usize = 15;
 
 /// Residuals below this share of the tolerance are nothing but noise.
 const FAR_BELOW: f64 = 0.02;
-
-/// Columns that are mapped at a time where images are not kept.
-const PANEL: usize = 8;
 
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
@@ -91,27 +88,34 @@ pub fn smallest(
         inverse(t);
     };
     space.fill_start(a, &copied, start, block, params.seed);
+    space.basis.reserve_exact((capacity - space.len()) * n);
     let (mut previous, mut known): (Vec<f64>, Vec<Known>) = (Vec::new(), Vec::new());
     let (mut steps, mut lowest, mut before) = (0, f64::INFINITY, f64::INFINITY);
     loop {
-        let m = space.len();
-        let (mut values, mut rotation) = symmetric_eigen(&space.projected, m);
-        let count = block.min(m);
+        let (mut values, mut rotation) = symmetric_eigen(&space.projected, space.len());
+        let count = block.min(space.len());
         values.truncate(count);
-        rotation.truncate(count * m);
-        let mut residuals = space.residuals(a, &values, &rotation);
-        let lengths: Vec<f64> = residuals.chunks_exact(n).map(norm).collect();
+        rotation.truncate(count * space.len());
+        // The residuals will stand behind the basis: there must be room for them.
+        let is_full = space.len() + count > capacity;
+        if is_full {
+            rotation = space.keep_ritz(&rotation, &previous, count);
+        }
+        previous.clone_from(&rotation);
+        let m = space.len();
+        space.append_residuals(a, &values, (!is_full).then_some(&rotation));
+        let lengths: Vec<f64> = space.basis[m * n..].chunks_exact(n).map(norm).collect();
         let (goals, scales) = goals(&values, params);
         let recalled: Vec<Option<f64>> =
             values.iter().zip(&lengths).map(|(v, l)| recall(&known, *v, *l)).collect();
         let active = active(&lengths, &goals, &recalled, wanted, params.mapped_tol);
-        keep_columns(&mut residuals, n, &active);
-        let mut mapped = residuals;
-        inverse(&mut mapped);
+        space.keep_behind(m, &active);
+        inverse(&mut space.basis[m * n..]);
         // Pairs far below the tolerance are not judged by what was known of them before.
         let still = |j: usize| if lengths[j] > FAR_BELOW * goals[j] { recalled[j] } else { None };
         let mut moves: Vec<f64> = (0..count).map(|j| still(j).unwrap_or_default()).collect();
-        active.iter().zip(mapped.chunks_exact(n)).for_each(|(&j, mapped)| moves[j] = norm(mapped));
+        let mapped = space.basis[m * n..].chunks_exact(n);
+        active.iter().zip(mapped).for_each(|(&j, mapped)| moves[j] = norm(mapped));
         known.retain(|known| active.iter().all(|&j| !known.may_be(values[j])));
         known.extend(active.iter().map(|&j| Known { value: values[j], length: lengths[j], moved: moves[j] }));
         let largest = |ratios: &[f64]| largest_ratio(&lengths[..wanted.min(count)], ratios);
@@ -128,23 +132,19 @@ pub fn smallest(
         let figures =
             Outcome { residual, relative, mapped: farthest, converged, steps, ..Outcome::default() };
         if converged || stalled || steps >= params.max_steps || !residual.is_finite() {
-            drop(mapped);
-            return figures.with_pairs(values, combination(&space.basis, &rotation, n), wanted);
-        }
-        if m + active.len() > capacity {
-            previous = space.keep_ritz(&rotation, &previous, count);
-        } else {
-            previous.clone_from(&rotation);
+            space.basis.truncate(m * n);
+            return figures.with_pairs(values, space.into_combination(&rotation), wanted);
         }
         let done = |j: usize| lengths[j] <= 0.5 * goals[j] && moves[j] <= 0.5 * params.mapped_tol;
         let fresh: Vec<usize> = (0..active.len()).filter(|&a| !done(active[a])).collect();
-        keep_columns(&mut mapped, n, &fresh);
+        space.keep_behind(m, &fresh);
         steps += 1;
-        if space.extend(a, mapped) == 0 {
+        if space.take_in(a, m) == 0 {
             // Nothing new: rounding is all that is left.
-            let (_, rotation) = symmetric_eigen(&space.projected, space.len());
-            let vectors = combination(&space.basis, &rotation[..count * space.len()], n);
-            return Outcome { steps, ..figures.with_pairs(values, vectors, wanted) };
+            return Outcome {
+                steps,
+                ..figures.with_pairs(values, space.into_combination(&rotation), wanted)
+            };
         }
     }
 }
@@ -223,33 +223,51 @@ fn band(values: &[f64]) -> usize {
     first
 }
 
-/// Drops all columns of a block but some, which are named in increasing order.
-fn keep_columns(block: &mut Vec<f64>, n: usize, kept: &[usize]) {
-    for (to, &from) in kept.iter().enumerate().filter(|(to, from)| to < *from) {
-        block.copy_within(from * n..(from + 1) * n, to * n);
-    }
-    block.truncate(kept.len() * n);
-}
-
 impl Space<'_> {
-    /// R = A V S − V S Θ.
-    fn residuals(&mut self, a: &impl LinearOperator, values: &[f64], rotation: &[f64]) -> Vec<f64> {
-        let (n, m) = (self.n, self.len());
-        let mut residuals = self.block(n * values.len());
-        if self.keeps_image() {
-            add_combination(&self.image, rotation, &mut residuals, n, 1.0);
-        } else {
-            for (out, s) in residuals.chunks_mut(PANEL * n).zip(rotation.chunks(PANEL * m)) {
-                let mut vectors = self.block(out.len());
-                add_combination(&self.basis, s, &mut vectors, n, 1.0);
-                a.apply_block(&vectors, out);
-                self.give_back(vectors);
-            }
+    /// V S of a basis that is no longer needed.
+    fn into_combination(mut self, rotation: &[f64]) -> Vec<f64> {
+        let count = combine(&mut self.basis, rotation, self.n);
+        self.basis.truncate(count * self.n);
+        self.basis.shrink_to_fit();
+        self.basis
+    }
+
+    /// Drops all columns behind the first ones but some, which are named in increasing order.
+    fn keep_behind(&mut self, first: usize, kept: &[usize]) {
+        let n = self.n;
+        for (to, &from) in kept.iter().enumerate().filter(|(to, from)| to < *from) {
+            let from = (first + from) * n;
+            self.basis.copy_within(from..from + n, (first + to) * n);
         }
-        let scaled: Vec<f64> =
-            rotation.chunks_exact(m).zip(values).flat_map(|(s, v)| s.iter().map(move |s| s * v)).collect();
-        add_combination(&self.basis, &scaled, &mut residuals, n, -1.0);
-        residuals
+        self.basis.truncate((first + kept.len()) * n);
+    }
+
+    /// R = A X − X Θ behind the basis, for X = V S, or where no S is given, the first columns of V.
+    fn append_residuals(&mut self, a: &impl LinearOperator, values: &[f64], rotation: Option<&Vec<f64>>) {
+        let (n, m) = (self.n, self.len());
+        let panel = if self.keeps_image { values.len() } else { panel(values.len()) };
+        self.basis.resize((m + values.len()) * n, 0.0);
+        let mut spare = self.block(if rotation.is_some() { panel.min(values.len()) * n } else { 0 });
+        let (basis, residuals) = self.basis.split_at_mut(m * n);
+        for (at, out) in residuals.chunks_mut(panel * n).enumerate() {
+            let (first, count) = (at * panel, out.len() / n);
+            let vectors = match rotation {
+                None => &basis[first * n..][..out.len()],
+                Some(rotation) => {
+                    spare.fill(0.0);
+                    let vectors = &mut spare[..out.len()];
+                    add_combination(basis, &rotation[first * m..][..count * m], vectors, n, 1.0);
+                    &*vectors
+                }
+            };
+            match (self.keeps_image, rotation) {
+                (false, _) => a.apply_block(vectors, out),
+                (true, None) => out.copy_from_slice(&self.image[..out.len()]),
+                (true, Some(rotation)) => add_combination(&self.image, rotation, out, n, 1.0),
+            }
+            for_each_column(out, n, |j, out| axpy(-values[first + j], &vectors[j * n..][..n], out));
+        }
+        self.give_back(spare);
     }
 
     /// Keeps the span of the Ritz vectors and of the previous ones; returns the coefficients of the former in it.
@@ -272,10 +290,11 @@ impl Space<'_> {
                 kept.extend(column);
             }
         }
-        let k = kept.len() / m;
-        combine(&mut self.basis, &kept, self.n);
-        if self.keeps_image() {
+        let k = combine(&mut self.basis, &kept, self.n);
+        self.basis.truncate(k * self.n);
+        if self.keeps_image {
             combine(&mut self.image, &kept, self.n);
+            self.image.truncate(k * self.n);
         }
         let half = combination(&self.projected, &kept, m);
         let mut projected = gram(&kept, &half, m);

@@ -87,6 +87,7 @@ impl Picture {
             segments: parts,
             rejoined: 0,
             columns: parts,
+            reweights: true,
         });
         let allowed = MemoryArgs { max_memory: args.max_memory, dry_run: false };
         memory::check(&prediction, &allowed).with_context(|| format!("cutting {}", picture.name))?;

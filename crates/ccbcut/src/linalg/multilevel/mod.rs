@@ -142,16 +142,16 @@ impl Factored<'_> {
             .map(|size| if size > 0.0 && size.is_finite() { size } else { 1.0 })
             .collect();
         let mut residual = self.block(b.len());
-        for_each_piece([residual.as_mut_slice()], n, |at, [out]| {
-            let (b, scale, size) = (&b[at..], &scale[at % n..], sizes[at / n]);
-            out.iter_mut().zip(b).zip(scale).for_each(|((out, v), s)| *out = (v / s / size) as f32);
+        // The solution is summed up where the right-hand side was.
+        for_each_pair(&mut residual, b, n, |at, residual, b| {
+            let (scale, size) = (&scale[at % n..], sizes[at / n]);
+            for ((residual, b), s) in residual.iter_mut().zip(b).zip(scale) {
+                *residual = (*b / s / size) as f32;
+                *b = 0.0;
+            }
         });
-        let solved = self.correct(depth, residual);
-        parallel::for_each_chunk(b, n, |j, out| {
-            let solved = &solved[j * n..];
-            out.iter_mut().zip(solved).zip(scale).for_each(|((b, &x), s)| *b = f64::from(x) * sizes[j] / s);
-        });
-        self.give_back([solved]);
+        self.correct(depth, residual, b);
+        parallel::for_each_chunk(b, n, |j, b| b.iter_mut().zip(scale).for_each(|(b, s)| *b *= sizes[j] / s));
     }
 
     /// A block of zeros.
@@ -171,55 +171,73 @@ impl Factored<'_> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(blocks);
     }
 
-    /// One cycle on a level and those below it.
-    fn correct(&self, depth: usize, mut residual: Vec<f32>) -> Vec<f32> {
+    /// Adds one cycle on a level and those below it to `x`, which is zero.
+    fn correct<X: Accumulator>(&self, depth: usize, mut residual: Vec<f32>, x: &mut [X]) {
         let level = self.levels.level(depth);
         let n = level.graph.n_vertices();
         let Some(next) = self.levels.coarser.get(depth) else {
             let b: Vec<f64> = residual.iter().map(|&v| f64::from(v)).collect();
-            let mut x = vec![0.0; b.len()];
-            self.factor.solve(&b, &mut x);
-            return x.into_iter().map(|v| v as f32).collect();
+            let mut solved = vec![0.0; b.len()];
+            self.factor.solve(&b, &mut solved);
+            x.iter_mut().zip(solved).for_each(|(x, v)| x.add(v as f32));
+            self.give_back([residual]);
+            return;
         };
-        let (mut x, mut step) = (self.block(residual.len()), self.block(residual.len()));
+        let n_coarse = next.graph.n_vertices();
+        let mut step = self.block(residual.len());
         // Below the finest level, where work is cheap, twice.
         let rounds = 1 + usize::from(depth > 0);
         for round in 1..=rounds {
-            level.smooth(&mut x, &mut residual, &mut step, DEGREE, true);
-            let correction = self.correct(depth + 1, level.restrict(&residual, next.graph.n_vertices()));
-            level.prolong(&correction, next.graph.n_vertices(), &mut step);
+            level.smooth(x, &mut residual, &mut step, DEGREE, true);
+            let mut coarse = self.block(residual.len() / n * n_coarse);
+            let mut correction = self.block(coarse.len());
+            level.restrict(&residual, n_coarse, &mut coarse);
+            self.correct(depth + 1, coarse, &mut correction);
+            level.prolong(&correction, n_coarse, &mut step);
             self.give_back([correction]);
-            for_each_piece([x.as_mut_slice()], n, |at, [x]| {
-                x.iter_mut().zip(&step[at..]).for_each(|(x, s)| *x += s);
-            });
+            for_each_pair(&mut step, x, n, |_, step, x| x.iter_mut().zip(step).for_each(|(x, s)| x.add(*s)));
             level.graph.laplacian().subtract_single(&step, &mut residual);
-            level.smooth(&mut x, &mut residual, &mut step, DEGREE, round < rounds);
+            level.smooth(x, &mut residual, &mut step, DEGREE, round < rounds);
         }
         self.give_back([residual, step]);
-        x
     }
 }
 
-/// Calls `f(at, pieces)` for pieces of columns of n values that lie at the same place of several blocks.
-fn for_each_piece<const B: usize>(
-    blocks: [&mut [f32]; B],
-    n: usize,
-    f: impl Fn(usize, [&mut [f32]; B]) + Sync + Send,
-) {
-    let mut pieces: Vec<(usize, [&mut [f32]; B])> = Vec::new();
-    let mut rest = blocks.map(|block| block.chunks_mut(n).flat_map(|column| column.chunks_mut(CHUNK)));
-    let mut at = 0;
-    while let Some(first) = rest[0].next() {
-        let len = first.len();
-        let mut first = Some(first);
-        let piece = std::array::from_fn(|b| match first.take() {
-            Some(piece) => piece,
-            None => rest[b].next().unwrap_or_default(),
-        });
-        pieces.push((at, piece));
-        at += len;
+/// What steps are added up in.
+trait Accumulator: Send {
+    fn add(&mut self, value: f32);
+}
+
+impl Accumulator for f32 {
+    #[inline]
+    fn add(&mut self, value: f32) {
+        *self += value;
     }
-    parallel::for_each_part(pieces, |_, (at, piece)| f(at, piece));
+}
+
+impl Accumulator for f64 {
+    #[inline]
+    fn add(&mut self, value: f32) {
+        *self += Self::from(value);
+    }
+}
+
+/// Calls `f(at, pieces)` for pieces of columns of n values that lie at the same place of two blocks.
+fn for_each_pair<A: Send, B: Send>(
+    a: &mut [A],
+    b: &mut [B],
+    n: usize,
+    f: impl Fn(usize, &mut [A], &mut [B]) + Sync + Send,
+) {
+    let others = b.chunks_mut(n).flat_map(|column| column.chunks_mut(CHUNK));
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    for (a, b) in a.chunks_mut(n).flat_map(|column| column.chunks_mut(CHUNK)).zip(others) {
+        let first = at;
+        at += a.len();
+        pieces.push((first, a, b));
+    }
+    parallel::for_each_part(pieces, |_, (at, a, b)| f(at, a, b));
 }
 
 impl<'a> Level<'a> {
@@ -263,7 +281,14 @@ impl<'a> Level<'a> {
 
     /// Chebyshev steps on L x = b; `residual` holds b − L x, and is brought up to date at the end if it is asked for. What
     /// `step` holds does not matter.
-    fn smooth(&self, x: &mut [f32], residual: &mut [f32], step: &mut [f32], n_steps: usize, update: bool) {
+    fn smooth<X: Accumulator>(
+        &self,
+        x: &mut [X],
+        residual: &mut [f32],
+        step: &mut [f32],
+        n_steps: usize,
+        update: bool,
+    ) {
         let n = self.graph.n_vertices();
         let (centre, half) = (0.5 * (LARGEST + SMOOTHED), 0.5 * (LARGEST - SMOOTHED));
         let sigma = centre / half;
@@ -278,11 +303,11 @@ impl<'a> Level<'a> {
                 factors
             };
             let (keep, add) = (keep as f32, add as f32);
-            for_each_piece([&mut *step, &mut *x], n, |at, [step, x]| {
+            for_each_pair(step, x, n, |at, step, x| {
                 let (residual, inverse) = (&residual[at..], &self.inverse_degrees[at % n..]);
                 for ((s, x), (r, d)) in step.iter_mut().zip(x).zip(residual.iter().zip(inverse)) {
                     *s = if degree == 0 { add * d * r } else { keep * *s + add * d * r };
-                    *x += *s;
+                    x.add(*s);
                 }
             });
             if degree + 1 < n_steps || update {
@@ -292,23 +317,21 @@ impl<'a> Level<'a> {
     }
 
     /// Sums over the aggregates.
-    fn restrict(&self, r: &[f32], n_coarse: usize) -> Vec<f32> {
+    fn restrict(&self, r: &[f32], n_coarse: usize, coarse: &mut [f32]) {
         let n = self.graph.n_vertices();
-        let mut coarse = vec![0.0_f32; n_coarse * (r.len() / n)];
-        parallel::for_each_chunk(&mut coarse, n_coarse, |j, coarse| {
+        parallel::for_each_chunk(coarse, n_coarse, |j, coarse| {
             let mut sums = vec![0.0_f64; n_coarse];
             r[j * n..].iter().zip(&self.of).for_each(|(&r, &a)| sums[a as usize] += f64::from(r));
             coarse.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum as f32);
         });
-        coarse
     }
 
     /// Gives every vertex the value of its aggregate.
     fn prolong(&self, coarse: &[f32], n_coarse: usize, x: &mut [f32]) {
         let n = self.graph.n_vertices();
-        for_each_piece([x], n, |at, [x]| {
-            let coarse = &coarse[at / n * n_coarse..][..n_coarse];
-            x.iter_mut().zip(&self.of[at % n..]).for_each(|(x, &a)| *x = coarse[a as usize]);
+        parallel::for_each_chunk(x, n, |j, x| {
+            let coarse = &coarse[j * n_coarse..][..n_coarse];
+            x.iter_mut().zip(&self.of).for_each(|(x, &a)| *x = coarse[a as usize]);
         });
     }
 }
