@@ -6,7 +6,7 @@
 //! is not predicted is time.
 
 use crate::{
-    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES, cheap_flops, max_basis},
+    embedding::limits::{DENSE, DENSE_LIMIT, LARGE, MAX_ENTRIES, cheap_flops, cycle_panel, max_basis},
     graph::Graph,
     linalg::cholesky::Symbolic,
 };
@@ -368,9 +368,13 @@ impl Table {
         }
         let (basis, keeps_image) = max_basis(vertices, columns);
         // What is mapped at a time; and single vectors.
-        let vectors = if keeps_image { 2 * basis + block } else { basis + 8 } + 5;
+        let mut vectors = if keeps_image { 2 * basis + block } else { basis + 8 } + 5;
+        if reweights {
+            // What the next sweep starts from, and the columns before it.
+            vectors += block + columns;
+        }
         add("basis", 8.0 * vertices as f64 * vectors as f64);
-        add("cycle", 2.0 * 4.0 * vertices as f64 * block.min(32) as f64);
+        add("cycle", 2.0 * 4.0 * vertices as f64 * block.min(cycle_panel(vertices)) as f64);
     }
 
     fn done(self) -> Prediction {

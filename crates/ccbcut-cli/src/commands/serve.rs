@@ -138,7 +138,7 @@ fn parsed(words: &[String]) -> Result<SegmentArgs, String> {
 
 fn predict(args: &SegmentArgs, image: &Image) -> ccbcut::Result<Prediction> {
     let variant = library::variant(&args.embedding);
-    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition, true)?))
+    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition, args.embedding.tau < 2.0)?))
 }
 
 impl Engine for Lent {

@@ -117,7 +117,7 @@ impl Irrq {
             // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
             weighted =
                 Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon, weighted.take()));
-            previous = Some(y);
+            previous = (self.early_stop || self.variant == Variant::Released).then_some(y);
             let mut block = pairs.vectors;
             block.extend(pairs.guards);
             warm = Some(block);

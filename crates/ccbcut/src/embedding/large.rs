@@ -1,7 +1,8 @@
 //! Eigenproblems too large to be factored: pixels at full resolution.
 //!
-//! The graph of the aggregates is solved first, by the chain that smaller graphs go through; its eigenvectors, constant
-//! on every aggregate, start a block eigensolver on the whole graph, whose residuals go through a multilevel cycle.
+//! The last graph of aggregates is solved first, by the chain that smaller graphs go through; its eigenvectors, constant
+//! on every aggregate, start a block eigensolver on the graph above it, whose residuals go through a multilevel cycle, and so
+//! on up to the pixels.
 
 use crate::{
     graph::Graph,
@@ -27,17 +28,11 @@ pub(super) const DECADES: f64 = 4.0;
 /// Steps before giving up.
 const MAX_STEPS: usize = 60;
 
-/// The same on the levels between the first and the last, where vectors need only be good enough to start from …
+/// [`ACCEPTED`] on the levels between the first and the last, where vectors need only be good enough to start from …
 const ROUGH: f64 = 1e-3;
 
 /// … and steps spent on that.
 const ROUGH_STEPS: usize = 10;
-
-/// Columns that go through the cycle together, which holds three numbers of single precision for each …
-const PANEL: usize = 32;
-
-/// … half as many on graphs with more vertices than this.
-const WIDE: usize = 1 << 18;
 
 /// Whether a graph is too large to be factored.
 pub(super) fn is_large(graph: &Graph) -> bool {
@@ -61,8 +56,11 @@ pub(super) fn smallest(
     let largest = limits::diagonal(graph, scale).into_iter().fold(0.0, f64::max);
     let outcome = solver.solve(0, scale, start, params.tol * largest, params.tol.max(ACCEPTED), MAX_STEPS);
     let subspace::Outcome { values, vectors, guards, residual, mapped, steps, .. } = outcome;
-    // The cycle is not quite A⁺, so the plain residual is told as well where it is the larger of the two.
-    let residual = mapped.max(residual / largest.max(f64::MIN_POSITIVE));
+    // The cycle is not quite A⁺, so the plain residual is told as well where it is the larger of the two. A space that never
+    // grew as far as was asked holds no solution.
+    let is_short = values.len() < params.n_pairs.min(scale.len() - 1);
+    let residual =
+        if is_short { f64::INFINITY } else { mapped.max(residual / largest.max(f64::MIN_POSITIVE)) };
     Some(Eigenpairs { values, vectors, guards, residual, steps })
 }
 
@@ -86,7 +84,7 @@ impl Solver<'_> {
     ) -> subspace::Outcome {
         let n = scale.len();
         let null = limits::null_vector(scale);
-        let panel = if n > WIDE { PANEL / 2 } else { PANEL };
+        let panel = limits::cycle_panel(n);
         let inverse = |r: &mut [f64]| {
             r.chunks_mut(panel * n).for_each(|r| self.factored.apply(depth, scale, r));
             for_each_column(r, n, |_, column| project_out(&null, column));

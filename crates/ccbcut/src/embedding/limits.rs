@@ -27,11 +27,19 @@ pub(crate) fn cheap_flops(graph: &Graph) -> f64 {
 /// Bytes that a basis and its image may take. Where three blocks take more, there are three, and the image is not kept.
 const BASIS_BYTES: usize = 400 << 20;
 
+/// Graphs with more vertices than this go through a cycle with fewer columns at a time.
+const WIDE: usize = 1 << 18;
+
 /// The most vectors of the basis of a solver without a factor, and whether its image is kept.
 pub(crate) fn max_basis(n: usize, n_pairs: usize) -> (usize, bool) {
     let least = 3 * (n_pairs + 2.max(n_pairs / 8));
     let most = BASIS_BYTES / 16_usize.saturating_mul(n).max(1);
     (most.min(6 * n_pairs + 24).max(least), most >= least)
+}
+
+/// Columns that go through a multilevel cycle together: it holds two numbers of single precision for each.
+pub(crate) fn cycle_panel(n: usize) -> usize {
+    if n > WIDE { 16 } else { 32 }
 }
 
 /// The trivial eigenvector, Π^½ 1, of unit length; `scale` is π^-½.

@@ -61,8 +61,7 @@ pub(super) fn reweighted(
 /// W∘Γ⁽⁰⁾ with γ⁽⁰⁾ = ‖Δy‖_τ^τ / ‖Δy‖₂² for a given embedding; differences below 10⁻⁸ of the largest count as that.
 pub(super) fn ratio_weights(graph: &Graph, embedding: &Embedding, tau: f64) -> Graph {
     let power = HalfPower::new(tau);
-    let largest =
-        graph.map_edges_as_stored(|i, j, _| embedding.squared_distance(i, j)).into_iter().fold(0.0, f64::max);
+    let largest = embedding.distances(graph).nth_largest(0, |_, squared| squared);
     let floor = 1e-16 * largest;
     graph.map_weights(|i, j, w| {
         let squared = embedding.squared_distance(i, j);

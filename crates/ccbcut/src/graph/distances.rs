@@ -313,9 +313,13 @@ mod tests {
         let stencil = |h, w| Graph::from_stencil(h, w, half_disc(3.0), weight).unwrap();
         // Part of an image, with holes.
         let holed: Vec<u32> = (0..90 * 61).filter(|p| p % 61 % 13 != 5 || p / 61 % 3 == 0).collect();
+        let flat = |h, w| {
+            let weight = |i: usize, j: usize| if i % w > 20 && i % w < 40 { 0.0 } else { weight(i, j) };
+            Graph::from_stencil(h, w, half_disc(3.0), weight).unwrap()
+        };
         let part = stencil(90, 61).induced(&holed);
         assert!(matches!(&part.storage, Storage::Stencil(stencil) if stencil.cells.is_some()));
-        let images = [stencil(6, 9), stencil(7, 45), stencil(40, 2), stencil(1, 1), part];
+        let images = [stencil(6, 9), stencil(7, 45), stencil(40, 2), stencil(1, 1), flat(9, 60), part];
         let others = [gallery::random(300, 0.2, 3), gallery::path(1), gallery::star(40)];
         for graph in images.into_iter().chain(others) {
             for n_columns in [1, 3, 8, 11] {

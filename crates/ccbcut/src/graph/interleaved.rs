@@ -329,6 +329,27 @@ mod tests {
         }
     }
 
+    /// Without vector registers a pixel is made up of many.
+    #[test]
+    fn a_block_gives_the_same_on_any_machine() {
+        let [_, graph, part] = graphs();
+        for graph in [graph, part] {
+            let crate::graph::Storage::Stencil(stencil) = &graph.storage else { panic!("a stencil") };
+            let layout = Layout::new(stencil);
+            let x: Vec<f64> = (0..16 * graph.n_vertices()).map(|i| (i as f64 * 0.7).sin()).collect();
+            let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+            let rows = 3..3 + STRIP;
+            let double =
+                || Block::<f64, 16>::new(&layout, rows.clone(), 5..50, &Columns { x: &x, scale: None });
+            let (wide, plain) = (simd::widest(double()), double().with_simd(pulp::Scalar));
+            assert!(wide.as_slice().iter().zip(plain.as_slice()).all(|(a, b)| (a - b).abs() < 1e-11));
+            let single =
+                || Block::<f32, 16>::new(&layout, rows.clone(), 5..50, &Columns { x: &single, scale: None });
+            let (wide, plain) = (simd::widest(single()), single().with_simd(pulp::Scalar));
+            assert!(wide.as_slice().iter().zip(plain.as_slice()).all(|(a, b)| (a - b).abs() < 1e-3));
+        }
+    }
+
     #[cfg(feature = "rayon")]
     #[test]
     fn the_bytes_do_not_depend_on_the_number_of_threads() {

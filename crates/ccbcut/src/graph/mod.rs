@@ -206,22 +206,6 @@ impl Graph {
         }
     }
 
-    /// The same values in the order in which the weights are stored, which is faster for stencils.
-    pub(crate) fn map_edges_as_stored<T: Send>(
-        &self,
-        f: impl Fn(usize, usize, f64) -> T + Sync + Send,
-    ) -> Vec<T> {
-        let Storage::Stencil(stencil) = &self.storage else { return self.map_edges(f) };
-        let rows = parallel::map(stencil.height, |row| {
-            let mut values = Vec::with_capacity(stencil.offsets.len() * stencil.width);
-            stencil.for_each_edge_of(row..row + 1, &mut |i, j, w| values.push(f(i, j, w)));
-            values
-        });
-        let mut all = Vec::with_capacity(self.n_edges);
-        rows.into_iter().for_each(|row| all.extend(row));
-        all
-    }
-
     /// The values f(i, j, w_ij) over the edges, each once, i < j, ordered by i and then j.
     pub fn map_edges<T: Send>(&self, f: impl Fn(usize, usize, f64) -> T + Sync + Send) -> Vec<T> {
         let n = self.n_vertices();

@@ -245,7 +245,7 @@ impl Space<'_> {
     /// R = A X − X Θ behind the basis, for X = V S, or where no S is given, the first columns of V.
     fn append_residuals(&mut self, a: &impl LinearOperator, values: &[f64], rotation: Option<&Vec<f64>>) {
         let (n, m) = (self.n, self.len());
-        let panel = if self.keeps_image { values.len() } else { panel(values.len()) };
+        let panel = if self.keeps_image { values.len().max(1) } else { panel(values.len()) };
         self.basis.resize((m + values.len()) * n, 0.0);
         let mut spare = self.block(if rotation.is_some() { panel.min(values.len()) * n } else { 0 });
         let (basis, residuals) = self.basis.split_at_mut(m * n);
@@ -356,7 +356,10 @@ mod tests {
         null.iter_mut().for_each(|v| *v /= length);
         let operator = graph.laplacian().scaled(&scale);
         let inverse = |_: &mut [f64]| {};
-        for (n_pairs, max_basis, keeps_image) in [(1, 0, true), (4, 0, false), (4, 0, true), (7, 60, true)] {
+        // Ten pairs make a block of twelve: two panels.
+        for (n_pairs, max_basis, keeps_image) in
+            [(1, 0, true), (4, 0, false), (4, 0, true), (7, 60, true), (10, 0, false), (10, 90, false)]
+        {
             let params = Params {
                 n_pairs,
                 residual_tol: 1e-9,

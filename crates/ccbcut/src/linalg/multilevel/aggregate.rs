@@ -173,6 +173,14 @@ mod tests {
             let fine = graph.sum_edges(|i, j, w| energy(height(of[i]), height(of[j]), w));
             let sum = coarse.sum_edges(|i, j, w| energy(height(i as u32), height(j as u32), w));
             assert!((fine - sum).abs() <= 1e-12 * fine, "{fine} {sum}");
+            // Rows increase, and both copies of an edge have the same bits.
+            for a in 0..n_coarse {
+                let mut before = None;
+                coarse.for_each_neighbor(a, |b, w| {
+                    assert!(before.replace(b) < Some(b), "{a} {b}");
+                    assert!(w.to_bits() == coarse.weight(b, a).to_bits(), "{a} {b}");
+                });
+            }
         }
     }
 

@@ -63,6 +63,11 @@ impl<'a> Multilevel<'a> {
     /// # Complexity
     /// O(|E|), and the analysis of a factorisation of a few thousand vertices.
     pub fn new(graph: &'a Graph) -> Option<Self> {
+        Self::down_to(graph, COARSEST)
+    }
+
+    /// The same until a level has at most so many vertices.
+    fn down_to(graph: &'a Graph, coarsest: usize) -> Option<Self> {
         let mut fine = Level::new(std::borrow::Cow::Borrowed(graph));
         let mut coarser: Vec<Level<'static>> = Vec::new();
         loop {
@@ -71,7 +76,7 @@ impl<'a> Multilevel<'a> {
                     let next = fine.next()?;
                     (&mut fine.of, next)
                 }
-                Some(last) if last.graph.n_vertices() <= COARSEST => break,
+                Some(last) if last.graph.n_vertices() <= coarsest => break,
                 Some(last) => {
                     let next = last.next()?;
                     (&mut last.of, next)
@@ -132,7 +137,8 @@ impl Factored<'_> {
     /// must sum to zero.
     ///
     /// # Complexity
-    /// Four products with L per column, in single precision, and a little more for what lies below.
+    /// On the finest level four products with L per column, in single precision, on others nine, and a little more for what
+    /// lies below.
     pub fn apply(&self, depth: usize, scale: &[f64], b: &mut [f64]) {
         let n = self.levels.level(depth).graph.n_vertices();
         // Columns are scaled so that they survive the rounding.
@@ -371,8 +377,10 @@ mod tests {
 
     #[test]
     fn the_cycle_is_positive_and_nearly_the_inverse() {
-        let graph = plain_with_pairs(170, 180);
+        // A column is more than one piece of an elementwise loop.
+        let graph = plain_with_pairs(190, 180);
         let n = graph.n_vertices();
+        assert!(n > CHUNK);
         let levels = Multilevel::new(&graph).unwrap();
         let mut random = Random::new(2);
         let mut pair = vec![0.0; n];
@@ -380,14 +388,38 @@ mod tests {
         let noise: Vec<f64> = (0..n).map(|_| random.normal()).collect();
         let ramp: Vec<f64> = (0..n).map(|v| (v % 180) as f64).collect();
         let factored = levels.factored();
-        for x in [pair, noise, ramp] {
-            let mut image = vec![0.0; n];
-            graph.laplacian().apply_block(&x, &mut image);
-            let mut back = image.clone();
-            factored.apply(0, &vec![1.0; n], &mut back);
-            // xᵀ L M L x against xᵀ L x: 1 for an exact inverse.
-            let share = dot(&image, &back) / dot(&image, &x);
-            assert!((0.5..1.01).contains(&share), "{share}");
+        let all = [pair, noise, ramp].concat();
+        let scale: Vec<f64> = (0..n).map(|v| 0.5 + (v % 7) as f64).collect();
+        for scale in [vec![1.0; n], scale] {
+            assert_is_nearly_inverse(&factored, 0, &scale, &all);
+        }
+    }
+
+    /// Three levels at least: those in the middle go round twice.
+    #[test]
+    fn the_cycle_of_a_level_in_the_middle_is_nearly_the_inverse() {
+        let graph = plain_with_pairs(60, 80);
+        let levels = Multilevel::down_to(&graph, 100).unwrap();
+        assert!(levels.sizes().len() > 3, "{:?}", levels.sizes());
+        let factored = levels.factored();
+        let mut random = Random::new(5);
+        for (depth, &n) in levels.sizes().iter().enumerate() {
+            let mut x: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
+            x.extend((0..n).map(|v| v as f64));
+            assert_is_nearly_inverse(&factored, depth, &vec![1.0; n], &x);
+        }
+    }
+
+    /// xᵀ A M A x against xᵀ A x: 1 for an exact inverse of A.
+    fn assert_is_nearly_inverse(factored: &Factored<'_>, depth: usize, scale: &[f64], x: &[f64]) {
+        let n = scale.len();
+        let mut image = vec![0.0; x.len()];
+        factored.levels.graph(depth).laplacian().scaled(scale).apply_block(x, &mut image);
+        let mut back = image.clone();
+        factored.apply(depth, scale, &mut back);
+        for ((x, image), back) in x.chunks(n).zip(image.chunks(n)).zip(back.chunks(n)) {
+            let share = dot(image, back) / dot(image, x);
+            assert!((0.5..1.01).contains(&share), "depth {depth}: {share}");
         }
     }
 }
