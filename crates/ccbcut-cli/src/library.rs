@@ -180,9 +180,8 @@ pub fn affinity(graph: &ImageGraphArgs, seed: u64, contours: Option<&Contours>) 
 pub fn image_run(
     image: &Image,
     graph: &ImageGraphArgs,
-    variant: Variant,
+    embedding: &EmbeddingArgs,
     partition: &PartitionArgs,
-    reweights: bool,
 ) -> ccbcut::Result<ImageRun> {
     let (height, width, mix) = (image.height(), image.width(), graph.mix());
     Ok(ImageRun {
@@ -193,11 +192,11 @@ pub fn image_run(
         detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
         learns_pairs: mix.has(Affinity::Pmi),
         offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
-        levels: graph.levels.unwrap_or_else(|| default_levels(variant, image.n_pixels())),
+        levels: graph.levels.unwrap_or_else(|| default_levels(variant(embedding), image.n_pixels())),
         segments: partition.segments.count(),
         rejoined: partition.rejoin.unwrap_or(0),
         columns: partition.columns.unwrap_or(1),
-        reweights,
+        reweights: embedding.tau < 2.0,
     })
 }
 

@@ -10,7 +10,7 @@ use ccbcut::{
     Control, Graph, Image, LabelMap, Labels, Method, Partitioner, Segmenter, Solver,
     cost::{Costs, Criterion},
     image::contours::Contours,
-    memory::{Prediction, of_graph, of_image},
+    memory::{ImageRun, Prediction, of_graph, of_image},
     partition::Refine,
 };
 use ccbcut_io::{Decoded, Limits, read_contours};
@@ -160,9 +160,10 @@ impl Input {
             Self::Graph(graph) => return Ok(of_graph(graph, args.segments)),
             Self::Picture(picture) => &picture.image,
         };
-        let variant = library::variant(&args.embedding);
         let partition = PartitionArgs { columns: Some(args.segments), ..cut_args(args, 2.0).0 };
-        Ok(of_image(&library::image_run(image, &args.graph, variant, &partition, true)?))
+        // Others than ours hold a graph of their own at any tau.
+        let run = library::image_run(image, &args.graph, &args.embedding, &partition)?;
+        Ok(of_image(&ImageRun { reweights: true, ..run }))
     }
 }
 

@@ -384,8 +384,7 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         let detects = args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none();
         return Ok(of_regions(image.n_pixels(), count, detects, columns));
     }
-    let variant = library::variant(&args.embedding);
-    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition, args.embedding.tau < 2.0)?))
+    Ok(of_image(&library::image_run(image, &args.graph, &args.embedding, &args.partition)?))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

@@ -137,8 +137,7 @@ fn parsed(words: &[String]) -> Result<SegmentArgs, String> {
 }
 
 fn predict(args: &SegmentArgs, image: &Image) -> ccbcut::Result<Prediction> {
-    let variant = library::variant(&args.embedding);
-    Ok(of_image(&library::image_run(image, &args.graph, variant, &args.partition, args.embedding.tau < 2.0)?))
+    Ok(of_image(&library::image_run(image, &args.graph, &args.embedding, &args.partition)?))
 }
 
 impl Engine for Lent {

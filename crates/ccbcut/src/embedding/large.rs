@@ -31,6 +31,9 @@ const MAX_STEPS: usize = 60;
 /// [`ACCEPTED`] on the levels between the first and the last, where vectors need only be good enough to start from …
 const ROUGH: f64 = 1e-3;
 
+/// … the residual itself, as a share of the largest diagonal entry …
+const ROUGH_RESIDUAL: f64 = 1e-5;
+
 /// … and steps spent on that.
 const ROUGH_STEPS: usize = 10;
 
@@ -132,7 +135,7 @@ impl Solver<'_> {
                 let scale: Vec<f64> = fine.iter().map(|m| 1.0 / m.sqrt()).collect();
                 let largest =
                     limits::diagonal(self.levels.graph(depth), &scale).into_iter().fold(0.0, f64::max);
-                let solved = self.solve(depth, &scale, vectors, 0.01 * ROUGH * largest, ROUGH, ROUGH_STEPS);
+                let solved = self.solve(depth, &scale, vectors, ROUGH_RESIDUAL * largest, ROUGH, ROUGH_STEPS);
                 vectors = solved.vectors;
                 vectors.extend(solved.guards);
             }

@@ -1,7 +1,10 @@
 //! Which solver an eigenproblem of a given size goes to, asked by the solvers and by the prediction of memory; and what all
 //! of them need.
 
-use crate::{graph::Graph, linalg::norm};
+use crate::{
+    graph::Graph,
+    linalg::{block_for, norm},
+};
 
 /// Up to this many vertices every eigenpair is found densely with high relative accuracy.
 pub(crate) const DENSE_LIMIT: usize = 48;
@@ -32,7 +35,7 @@ const WIDE: usize = 1 << 18;
 
 /// The most vectors of the basis of a solver without a factor, and whether its image is kept.
 pub(crate) fn max_basis(n: usize, n_pairs: usize) -> (usize, bool) {
-    let least = 3 * (n_pairs + 2.max(n_pairs / 8));
+    let least = 3 * block_for(n_pairs);
     let most = BASIS_BYTES / 16_usize.saturating_mul(n).max(1);
     (most.min(6 * n_pairs + 24).max(least), most >= least)
 }

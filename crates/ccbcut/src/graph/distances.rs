@@ -8,14 +8,11 @@ use super::{
     Graph, ROW_BLOCK, Storage,
     csr::{Csr, for_each_block},
     planes::Planes,
-    rank::{self, Counts},
+    rank,
 };
 
 /// Lanes of the sums over coordinates and over edges.
 const LANES: usize = 8;
-
-/// Values that one task counts by their leading bits.
-const COUNT_BLOCK: usize = 1 << 19;
 
 /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph, for rows ŷ of coordinates.
 ///
@@ -76,7 +73,7 @@ impl<'a> Distances<'a> {
             return 0.0;
         }
         match &self.edges {
-            Edges::Sparse { csr, squared, .. } => nth_largest(&map_edges(csr, squared, &f), place),
+            Edges::Sparse { csr, squared, .. } => rank::nth_largest(&map_edges(csr, squared, &f), place),
             Edges::Stencil(planes) => planes.nth_largest(place, f),
         }
     }
@@ -100,19 +97,6 @@ impl<'a> Distances<'a> {
         };
         Graph::from_storage(storage, Vec::new())
     }
-}
-
-/// The value at a place in decreasing order, which must exist.
-fn nth_largest(values: &[f64], place: usize) -> f64 {
-    let counts = parallel::map(values.len().div_ceil(COUNT_BLOCK), |b| {
-        let mut counts = Counts::new();
-        let block = &values[b * COUNT_BLOCK..values.len().min((b + 1) * COUNT_BLOCK)];
-        block.iter().for_each(|&value| counts.add(value));
-        counts
-    });
-    let Some((bucket, above)) = rank::find(&counts, place) else { return 0.0 };
-    let inside = values.iter().copied().filter(|&value| rank::bucket(value) == bucket).collect();
-    rank::select(inside, place - above)
 }
 
 /// Σ f(w, ‖Δ‖²) over the edges of some rows.

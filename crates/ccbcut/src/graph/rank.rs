@@ -1,4 +1,10 @@
-//! The n-th largest of many numbers, counted by their leading bits: all that is kept are the counts.
+//! The n-th largest of many numbers that are not negative, counted by their leading bits first: those that are computed along
+//! a walk need not be kept.
+
+use crate::parallel;
+
+/// Numbers that one task counts.
+const BLOCK: usize = 1 << 19;
 
 /// Bits of a number that do not count in the first look.
 const SHIFT: u32 = 48;
@@ -40,4 +46,33 @@ pub(super) fn find(counts: &[Counts], place: usize) -> Option<(usize, usize)> {
 /// The number at a place of some numbers in decreasing order.
 pub(super) fn select(mut values: Vec<f64>, place: usize) -> f64 {
     *values.select_nth_unstable_by(place, |a, b| b.total_cmp(a)).1
+}
+
+/// The number at a place in decreasing order; 0 where there are not that many.
+pub(super) fn nth_largest(values: &[f64], place: usize) -> f64 {
+    let counts = parallel::map(values.len().div_ceil(BLOCK), |b| {
+        let mut counts = Counts::new();
+        values[b * BLOCK..values.len().min((b + 1) * BLOCK)].iter().for_each(|&value| counts.add(value));
+        counts
+    });
+    let Some((bucket, above)) = find(&counts, place) else { return 0.0 };
+    let inside = values.iter().copied().filter(|&value| self::bucket(value) == bucket).collect();
+    select(inside, place - above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_largest_of_several_blocks_is_that_of_the_sorted_list() {
+        // Coprime to 7919: every residue occurs once.
+        let n = BLOCK + 1000;
+        let values: Vec<f64> = (0..n).map(|i| ((i * 7919 % n) as f64).powi(3) * 1e-9).collect();
+        for place in [0, 1, 500, BLOCK, n - 2, n - 1] {
+            assert_eq!(nth_largest(&values, place), ((n - 1 - place) as f64).powi(3) * 1e-9);
+        }
+        assert_eq!(nth_largest(&values, n), 0.0);
+        assert_eq!(nth_largest(&[], 0), 0.0);
+    }
 }

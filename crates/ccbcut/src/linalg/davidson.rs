@@ -11,7 +11,7 @@ use super::{
     LinearOperator, axpy,
     dense::{symmetric_eigen, symmetric_eigen_absolute},
     norm,
-    space::{Space, combination, gram, unit_columns},
+    space::{Space, block_for, combination, gram, unit_columns},
 };
 
 /// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
@@ -67,7 +67,7 @@ pub fn smallest(
     let n = a.dim();
     let free = n - usize::from(!null.is_empty());
     let wanted = params.n_pairs.min(free);
-    let block = (wanted + 2.max(wanted / 8)).min(free);
+    let block = block_for(wanted).min(free);
     let capacity = (4 * block + 8).min(free);
     let mut space = Space::new(n, null);
     let start = if start.is_empty() && wanted >= KRYLOV_FROM && 8 * wanted < n {

@@ -16,6 +16,8 @@ pub mod orthonormalize;
 mod space;
 pub mod subspace;
 
+pub use space::block_for;
+
 /// A symmetric linear map, known only by what it does to vectors.
 pub trait LinearOperator: Sync {
     /// Length of the vectors.

@@ -35,8 +35,7 @@ pub(super) struct Space<'a> {
     pub(super) image: Vec<f64>,
     pub(super) keeps_image: bool,
     pub(super) projected: Vec<f64>,
-    /// Blocks that are done with. A large one that is allocated anew comes as fresh pages, and these cost as much time as
-    /// what is computed in them.
+    /// Blocks that are done with: a large one that is allocated anew comes as fresh pages, and these take time.
     spare: Vec<Vec<f64>>,
 }
 
@@ -206,6 +205,11 @@ impl<'a> Space<'a> {
         }
         self.projected = projected;
     }
+}
+
+/// Vectors that are sought together for so many eigenpairs: a few more speed up the last ones.
+pub fn block_for(n_pairs: usize) -> usize {
+    n_pairs + 2.max(n_pairs / 8)
 }
 
 /// How many columns are mapped at a time so that all panels are about as wide.

@@ -11,7 +11,7 @@ use super::{
     dense::symmetric_eigen,
     for_each_column, norm,
     orthonormalize::project_out,
-    space::{Space, add_combination, combination, combine, gram, panel},
+    space::{Space, add_combination, block_for, combination, combine, gram, panel},
 };
 
 /// Steps in which the residual must fall by a fifth: otherwise rounding is all that moves.
@@ -80,7 +80,7 @@ pub fn smallest(
 ) -> Outcome {
     let n = a.dim();
     let wanted = params.n_pairs.min(n - 1);
-    let block = (wanted + 2.max(wanted / 8)).min(n - 1);
+    let block = block_for(wanted).min(n - 1);
     let capacity = params.max_basis.max(3 * block).min(n - 1);
     let mut space = if params.keeps_image { Space::new(n, null) } else { Space::without_image(n, null) };
     let copied = |r: &[f64], t: &mut [f64]| {

@@ -128,7 +128,7 @@ impl<'a> Multilevel<'a> {
 pub struct Factored<'a> {
     levels: &'a Multilevel<'a>,
     factor: Factor<'a, f32>,
-    /// Blocks that are done with: fresh pages cost as much time as what is computed in them.
+    /// Blocks that are done with: fresh pages take time.
     spare: Mutex<Vec<Vec<f32>>>,
 }
 
