@@ -14,6 +14,9 @@ const EPSILON: f64 = f64::EPSILON;
 const GROUP: usize = 4;
 const PIXELS: usize = 3;
 
+/// Pixels whose entries of B are at hand at the same time, a multiple of [`PIXELS`].
+const CHUNK: usize = 48;
+
 /// The most numbers in a vector; rows of Y are padded to a multiple of it.
 const MOST_LANES: usize = 8;
 
@@ -238,97 +241,140 @@ impl<T: Entry> WithSimd for ApplyRow<'_, T> {
         let width = self.planes.width;
         // Columns that are all padding are left out.
         let vectors = self.columns.div_ceil(S::F64_LANES);
-        let mut terms = Vec::new();
+        let mut shares = Shares::default();
         // Pixels of the same parity have their neighbours in common, so they are summed side by side.
-        for c in (0..width).step_by(2 * PIXELS).chain((1..width).step_by(2 * PIXELS)) {
-            self.planes.terms(self.row, c, &mut terms);
-            let n_pixels = PIXELS.min((width - c).div_ceil(2));
-            for first in (0..vectors).step_by(GROUP) {
-                let (start, y) = (first * S::F64_LANES, self.y);
-                let end = self.columns.min(start + GROUP * S::F64_LANES);
-                let mut to = [0.0; PIXELS * GROUP * MOST_LANES];
-                match vectors - first {
-                    1 => add_terms::<S, 1>(simd, &terms, y, self.columns, start, &mut to),
-                    2 => add_terms::<S, 2>(simd, &terms, y, self.columns, start, &mut to),
-                    3 => add_terms::<S, 3>(simd, &terms, y, self.columns, start, &mut to),
-                    _ => add_terms::<S, GROUP>(simd, &terms, y, self.columns, start, &mut to),
-                }
-                let n_group = GROUP.min(vectors - first) * S::F64_LANES;
-                for (q, from) in to.chunks_exact(n_group).enumerate().take(n_pixels) {
-                    let out = &mut self.fine[(c + 2 * q) * self.columns..][start..end];
-                    out.copy_from_slice(&from[..end - start]);
+        for parity in 0..width.min(2) {
+            let count = (width - parity).div_ceil(2);
+            for p in (0..count).step_by(CHUNK) {
+                self.planes.fill(self.row, parity, p, &mut shares);
+                for at in (0..CHUNK.min(count - p)).step_by(PIXELS) {
+                    let n_pixels = PIXELS.min(count - p - at);
+                    for first in (0..vectors).step_by(GROUP) {
+                        let (start, y) = (first * S::F64_LANES, self.y);
+                        let end = self.columns.min(start + GROUP * S::F64_LANES);
+                        let mut to = [0.0; PIXELS * GROUP * MOST_LANES];
+                        match vectors - first {
+                            1 => shares.add_to::<S, 1>(simd, at, y, self.columns, start, &mut to),
+                            2 => shares.add_to::<S, 2>(simd, at, y, self.columns, start, &mut to),
+                            3 => shares.add_to::<S, 3>(simd, at, y, self.columns, start, &mut to),
+                            _ => shares.add_to::<S, GROUP>(simd, at, y, self.columns, start, &mut to),
+                        }
+                        let n_group = GROUP.min(vectors - first) * S::F64_LANES;
+                        for (q, from) in to.chunks_exact(n_group).enumerate().take(n_pixels) {
+                            let c = 2 * (p + at + q) + parity;
+                            let out = &mut self.fine[c * self.columns..][start..end];
+                            out.copy_from_slice(&from[..end - start]);
+                        }
+                    }
                 }
             }
         }
     }
 }
 
-/// A kept pixel, and how much of it each of some fine pixels takes.
-type Term = (usize, [f64; PIXELS]);
+/// How much each of some fine pixels takes of the kept pixels around it: the entries of B of [`CHUNK`] pixels of one parity
+/// in a row.
+#[derive(Default)]
+struct Shares {
+    reaches: Vec<Reach>,
+    /// A row of [`CHUNK`] numbers for each offset; between those of two coarse rows there are rows of zeros.
+    values: Vec<f64>,
+}
+
+/// The kept pixels of one coarse row that some fine pixels reach.
+struct Reach {
+    /// The first kept pixel of the coarse row, and one past the last.
+    kept: std::ops::Range<usize>,
+    /// The farthest kept pixel to the left that pixel 0 reaches, counted in the coarse row, and how many from there on.
+    low: isize,
+    count: usize,
+    /// Where its rows of shares begin: that of the farthest kept pixel to the *right* first.
+    first: usize,
+}
 
 impl<T: Entry> Planes<T> {
-    /// The entries of B for the pixels c, c + 2, … of a row.
+    /// The shares of the pixels `2p + parity`, `2p + parity + 2`, …
     #[inline(always)]
-    fn terms(&self, row: usize, c: usize, terms: &mut Vec<Term>) {
+    fn fill(&self, row: usize, parity: usize, p: usize, shares: &mut Shares) {
         let (width, w) = (self.width, self.width / 2);
-        terms.clear();
-        let half = row * width + if c % 2 == 1 { width.div_ceil(2) } else { 0 };
-        let scales: [f64; PIXELS] =
-            std::array::from_fn(|q| if c + 2 * q < width { self.inverse[half + c / 2 + q] } else { 0.0 });
+        let half = row * width + if parity == 1 { width.div_ceil(2) } else { 0 };
+        let count = CHUNK.min((width - parity).div_ceil(2) - p);
+        let scales = &self.inverse[half + p..][..count];
+        shares.reaches.clear();
+        shares.values.clear();
+        shares.values.resize((PIXELS - 1) * CHUNK, 0.0);
         for (dr, band) in self.bands.iter() {
             let Some(i) = self.coarse_row(row, dr) else { continue };
-            // Kept pixel j lies dc = c − 2j − 1 to the left.
-            let range = |column: isize| {
-                let low = (column - 1 - band.last).max(0).cast_unsigned().div_ceil(2);
-                let end = (column - 1 - band.first).div_euclid(2).min(w as isize - 1) + 1;
-                (low, end.max(0).cast_unsigned())
-            };
-            let (low, end) = (range(c as isize).0, range((c + 2 * (PIXELS - 1)) as isize).1);
-            let here = terms.len();
-            terms.extend((low..end).map(|j| (i * w + j, [0.0; PIXELS])));
-            for (q, &scale) in scales.iter().enumerate() {
-                let column = (c + 2 * q) as isize;
-                let (first, end) = range(column);
-                if first >= end {
-                    continue;
-                }
-                let plane = band.plane(column - 1 - 2 * first as isize);
-                let mut at = (i * self.bands.n_planes + plane) * w + first;
-                for term in &mut terms[here + first - low..here + end - low] {
-                    let value: f64 = self.values[at].into();
-                    term.1[q] = scale * value;
-                    // One to the right, two offsets back.
-                    at = at.wrapping_add(1).wrapping_sub(2 * w);
-                }
+            // Kept pixel j lies dc = 2(p − j) + parity − 1 to the left.
+            let first = band.first + isize::from((band.first + parity as isize) % 2 == 0);
+            if first > band.last {
+                continue;
             }
+            let offsets = ((band.last - first) / 2 + 1) as usize;
+            let start = shares.values.len();
+            shares.values.resize(start + (offsets + PIXELS - 1) * CHUNK, 0.0);
+            // Of pixel p the kept pixel at this offset; each further one lies one more to the left.
+            let farthest = p as isize - (first + 1 - parity as isize) / 2;
+            for (t, out) in shares.values[start..].chunks_exact_mut(CHUNK).take(offsets).enumerate() {
+                let plane = band.plane(first + 2 * t as isize);
+                let values = &self.values[(i * self.bands.n_planes + plane) * w..][..w];
+                let kept = farthest - t as isize;
+                let skip = (-kept).clamp(0, count as isize) as usize;
+                let from = (kept + skip as isize).clamp(0, w as isize) as usize;
+                let pairs = out[skip..count].iter_mut().zip(&scales[skip..]).zip(&values[from..]);
+                pairs.for_each(|((out, scale), &value)| *out = scale * value.into());
+            }
+            let low = farthest - (offsets - 1) as isize;
+            let reach = Reach { kept: i * w..(i + 1) * w, low, count: offsets, first: start };
+            shares.reaches.push(reach);
         }
     }
 }
 
-/// Σ of the terms for `N` vectors of columns from `start` on, pixel after pixel.
-#[inline(always)]
-fn add_terms<S: Simd, const N: usize>(
-    simd: S,
-    terms: &[Term],
-    y: &[f64],
-    columns: usize,
-    start: usize,
-    to: &mut [f64],
-) {
-    let padded = columns.next_multiple_of(MOST_LANES);
-    let zero = simd.splat_f64s(0.0);
-    let (mut a, mut b, mut c) = ([zero; N], [zero; N], [zero; N]);
-    for &(kept, [wa, wb, wc]) in terms {
-        let y = S::as_simd_f64s(&y[kept * padded + start..][..N * S::F64_LANES]).0;
-        let (wa, wb, wc) = (simd.splat_f64s(wa), simd.splat_f64s(wb), simd.splat_f64s(wc));
-        for n in 0..N {
-            a[n] = simd.mul_add_e_f64s(wa, y[n], a[n]);
-            b[n] = simd.mul_add_e_f64s(wb, y[n], b[n]);
-            c[n] = simd.mul_add_e_f64s(wc, y[n], c[n]);
+impl Shares {
+    /// Σ of what [`PIXELS`] pixels from number `at` on take, for `N` vectors of columns from `start` on, pixel after pixel.
+    #[inline(always)]
+    fn add_to<S: Simd, const N: usize>(
+        &self,
+        simd: S,
+        at: usize,
+        y: &[f64],
+        columns: usize,
+        start: usize,
+        to: &mut [f64],
+    ) {
+        let padded = columns.next_multiple_of(MOST_LANES);
+        let zero = simd.splat_f64s(0.0);
+        let (mut a, mut b, mut c) = ([zero; N], [zero; N], [zero; N]);
+        for reach in &self.reaches {
+            let kept = reach.kept.len() as isize;
+            // From the farthest on the left of the first pixel to the farthest on the right of the last one.
+            let low = reach.low + at as isize;
+            let end = (low + (reach.count + PIXELS - 1) as isize).min(kept);
+            let skip = (-low).max(0);
+            if low + skip >= end {
+                continue;
+            }
+            // One to the right is one offset back; the next pixel is one offset on.
+            let mut share = reach.first + (reach.count - 1) * CHUNK + at - skip as usize * CHUNK;
+            for j in low + skip..end {
+                let y = &y[(reach.kept.start + j as usize) * padded + start..][..N * S::F64_LANES];
+                let y = S::as_simd_f64s(y).0;
+                let values = &self.values[share..][..(PIXELS - 1) * (CHUNK + 1) + 1];
+                let wa = simd.splat_f64s(values[0]);
+                let wb = simd.splat_f64s(values[CHUNK + 1]);
+                let wc = simd.splat_f64s(values[2 * (CHUNK + 1)]);
+                for n in 0..N {
+                    a[n] = simd.mul_add_e_f64s(wa, y[n], a[n]);
+                    b[n] = simd.mul_add_e_f64s(wb, y[n], b[n]);
+                    c[n] = simd.mul_add_e_f64s(wc, y[n], c[n]);
+                }
+                share = share.wrapping_sub(CHUNK);
+            }
         }
-    }
-    let to = S::as_mut_simd_f64s(&mut to[..PIXELS * N * S::F64_LANES]).0;
-    for n in 0..N {
-        (to[n], to[N + n], to[2 * N + n]) = (a[n], b[n], c[n]);
+        let to = S::as_mut_simd_f64s(&mut to[..PIXELS * N * S::F64_LANES]).0;
+        for n in 0..N {
+            (to[n], to[N + n], to[2 * N + n]) = (a[n], b[n], c[n]);
+        }
     }
 }
