@@ -10,9 +10,6 @@ use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
 pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
-/// Parts around a vertex whose weights are added up before they become an edge.
-const HELD_PARTS: usize = 16;
-
 impl Graph {
     /// A graph from a list of edges (i, j, w). Repeated edges, in either direction, add up; i = j is a self-loop.
     ///
@@ -117,50 +114,6 @@ impl Graph {
             vertices.iter().map(|&v| self.columns[v as usize]).collect()
         };
         Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), loops).with_columns(columns)
-    }
-
-    /// The graph with each of `n_parts` parts as one vertex: weights between parts add up, what is inside a part becomes its
-    /// self-loop, and so the degree of a part is the sum of its vertices'. `part` has one number per vertex.
-    ///
-    /// # Complexity
-    /// O(edges + c log c) for c pairs of a vertex and a part that it is tied to.
-    pub(crate) fn contracted(&self, part: &[u32], n_parts: usize) -> Result<Self> {
-        let n = self.n_vertices();
-        let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
-            let mut edges = Vec::new();
-            // The weights of a row to the few parts around it.
-            let mut held: Vec<(u32, f64)> = Vec::with_capacity(HELD_PARTS);
-            for i in b * ROW_BLOCK..((b + 1) * ROW_BLOCK).min(n) {
-                let own = part[i];
-                let mut flush = |held: &mut Vec<(u32, f64)>| {
-                    let kept = held.drain(..).filter(|&(other, _)| other >= own);
-                    edges.extend(kept.map(|(other, w)| (own, other, w)));
-                };
-                self.for_each_neighbor(i, |j, w| {
-                    if let Some((_, sum)) = held.iter_mut().find(|(other, _)| *other == part[j]) {
-                        *sum += w;
-                        return;
-                    }
-                    if held.len() == HELD_PARTS {
-                        flush(&mut held);
-                    }
-                    held.push((part[j], w));
-                });
-                flush(&mut held);
-                if self.self_loop(i) > 0.0 {
-                    edges.push((own, own, self.self_loop(i)));
-                }
-            }
-            // Stable, so that weights are added in their order.
-            edges.sort_by_key(|&(own, other, _)| (own, other));
-            edges.dedup_by(|next, kept| {
-                let is_same = (next.0, next.1) == (kept.0, kept.1);
-                kept.2 += if is_same { next.2 } else { 0.0 };
-                is_same
-            });
-            edges
-        });
-        Self::from_edges(n_parts, &blocks.concat())
     }
 
     /// The symmetric weight matrix in compressed rows, diagonal included: offsets, columns, weights.
@@ -331,30 +284,6 @@ mod tests {
         assert_eq!(graph.degrees(), &[3.0, 3.0, 5.0]);
         assert_eq!(graph.self_loop(2), 5.0);
         assert_eq!(graph.without_self_loops().degrees(), &[3.0, 3.0, 0.0]);
-    }
-
-    #[test]
-    fn contraction_adds_up_what_is_between_and_inside_parts() {
-        // Every vertex sees all forty parts, more than are held at a time.
-        let n = 120_u32;
-        let weight = |i: u32, j: u32| f64::from((i * 7 + j * 13) % 31) / 8.0;
-        let mut edges: Vec<(u32, u32, f64)> =
-            (0..n).flat_map(|j| (0..j).map(move |i| (i, j, weight(i, j)))).collect();
-        edges.extend([(5, 5, 2.5), (45, 45, 0.25)]);
-        let graph = Graph::from_edges(n as usize, &edges).unwrap();
-        let part: Vec<u32> = (0..n).map(|v| (v * 3 + v / 50) % 40).collect();
-        let small = graph.contracted(&part, 40).unwrap();
-        let mut expected = vec![0.0; 40 * 40];
-        for &(i, j, w) in &edges {
-            let (a, b) = (part[i as usize] as usize, part[j as usize] as usize);
-            expected[a * 40 + b] += w;
-            expected[b * 40 + a] += if i == j { 0.0 } else { w };
-        }
-        for a in 0..40 {
-            assert_eq!(small.self_loop(a), expected[a * 40 + a]);
-            small.for_each_neighbor(a, |b, w| assert_eq!(w, expected[a * 40 + b], "{a} {b}"));
-            assert_eq!(small.degrees()[a], expected[a * 40..(a + 1) * 40].iter().sum::<f64>());
-        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod balance;
 mod build;
+mod contract;
 mod csr;
 pub(crate) mod distances;
 pub mod gallery;
