@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Parts whose indicators go up to the pixels at a time.
-pub(crate) const INDICATORS: usize = 16;
+pub(crate) const INDICATORS: usize = 64;
 
 /// Where a run is; in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,12 +210,17 @@ pub fn of_image(run: &ImageRun) -> Prediction {
         table.solver(vertices, edges, entries, run.columns);
     }
 
-    let indicators = INDICATORS.min(run.segments.max(run.rejoined));
-    let columns = if run.columns > 1 { run.columns } else { indicators };
-    let rows = 8.0 * pixels * columns as f64;
-    table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
-    table.add("its copies", rows, Phase::Upsample, Phase::Upsample);
-    table.add("k-means", pixels * 28.0 + 0.1 * rows, Phase::Rounding, Phase::Rounding);
+    if run.columns > 1 {
+        let rows = 8.0 * pixels * run.columns as f64;
+        table.add("pixel embedding", rows, Phase::Upsample, Phase::Rounding);
+        table.add("its copies", rows, Phase::Upsample, Phase::Upsample);
+        table.add("k-means", pixels * 28.0 + 0.1 * rows, Phase::Rounding, Phase::Rounding);
+    } else {
+        // They are kept for every second pixel of every second row; of the pixels only the highest is.
+        let indicators = INDICATORS.min(run.segments.max(run.rejoined)) as f64;
+        table.add("indicators of parts", 2.5 * indicators * pixels, Phase::Upsample, Phase::Upsample);
+        table.add("labels of pixels", 24.0 * pixels, Phase::Upsample, Phase::Rounding);
+    }
     table.done()
 }
 

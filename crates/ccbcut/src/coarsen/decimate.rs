@@ -248,7 +248,7 @@ fn mirrored(n: usize, blocks: Vec<UpperRows>) -> Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{graph::half_disc, random::Random};
+    use crate::{coarsen::Highest, error::Error, graph::half_disc, random::Random};
 
     /// A as a dense matrix, row-major.
     fn dense(graph: &Graph) -> Vec<f64> {
@@ -374,14 +374,37 @@ mod tests {
             let y: Vec<f64> = (0..columns * up.n_coarse()).map(|k| (k as f64 * 0.61).sin()).collect();
             let (a, b) = (up.apply(&y, columns).unwrap(), slow_up.apply(&y, columns).unwrap());
             assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-14), "{height} × {width}, {columns}");
+            for (up, fine) in [(&up, a), (&slow_up, b)] {
+                assert_highest(up, &y, &fine, columns);
+            }
         }
+    }
+
+    /// What is raised is the largest entry of each row of B Y, the first of several, if it exceeds what was there.
+    fn assert_highest(up: &Prolongation, y: &[f64], fine: &[f64], columns: usize) {
+        let known = |p: usize| Highest { value: 0.3 * (p % 3) as f64, column: 999 };
+        let mut found: Vec<Highest> = (0..up.n_fine()).map(known).collect();
+        up.raise(y, columns, 5, &mut found).unwrap();
+        for (p, (found, row)) in found.iter().zip(fine.chunks_exact(columns)).enumerate() {
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let expected = match row.iter().position(|&v| v == largest) {
+                Some(column) if largest > known(p).value => {
+                    Highest { value: largest, column: 5 + column as u32 }
+                }
+                _ => known(p),
+            };
+            assert_eq!(*found, expected, "pixel {p}");
+        }
+        assert!(up.raise(y, columns + 1, 0, &mut found).is_err() || y.is_empty());
+        found.push(known(0));
+        assert!(matches!(up.raise(y, columns, 0, &mut found), Err(Error::ShapeMismatch { .. })));
     }
 
     #[test]
     fn planes_and_rows_give_the_same() {
         // Around the lengths of vectors, of strips and of bands, and radii beyond the image.
         let shapes = [(1, 1), (1, 9), (9, 1), (2, 2), (3, 2), (2, 3), (5, 31), (4, 32), (3, 33), (7, 79)];
-        let tall = [(6, 80), (5, 81), (4, 83), (59, 4), (60, 5), (62, 6), (3, 163), (64, 85)];
+        let tall = [(6, 80), (5, 81), (4, 83), (59, 4), (60, 5), (62, 6), (3, 163), (64, 85), (3, 98)];
         for (height, width) in shapes.into_iter().chain(tall) {
             for radius in [1.0, 1.5, 4.0, 12.0] {
                 let weight = |i: usize, j: usize| ((i * 5 + j * 3) % 7) as f32 / 7.0;

@@ -23,6 +23,7 @@ use std::borrow::Cow;
 
 use decimate::Matrix;
 pub use decimate::{Level, decimate};
+pub use planes::Highest;
 pub use prolong::Prolongation;
 
 use crate::{
@@ -135,15 +136,43 @@ impl<'g> Hierarchy<'g> {
     /// # Errors
     /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per coarse pixel.
     pub fn prolong(&self, y: &[f64], columns: usize) -> Result<Vec<f64>> {
+        Ok(self.prolong_by(&self.prolongations, y, columns)?.into_owned())
+    }
+
+    /// Of each fine pixel the largest entry of its row of B₁ B₂ … B_L Y, where it exceeds what is known; the columns count
+    /// from `first` on. The rows themselves are not kept.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per coarse pixel and `highest` one per fine pixel.
+    pub fn raise(&self, y: &[f64], columns: usize, first: usize, highest: &mut [Highest]) -> Result<()> {
+        let Some((last, others)) = self.prolongations.split_first() else {
+            let (what, expected, got) = ("the pixels", self.coarsest.n_vertices(), highest.len());
+            if expected != got || y.len() != expected * columns {
+                return Err(Error::ShapeMismatch { what, expected, got });
+            }
+            let rows = highest.iter_mut().zip(y.chunks_exact(columns.max(1)));
+            rows.for_each(|(highest, row)| highest.raise(first, row));
+            return Ok(());
+        };
+        last.raise(&self.prolong_by(others, y, columns)?, columns, first, highest)
+    }
+
+    /// Up some levels, from the coarsest.
+    fn prolong_by<'y>(
+        &self,
+        prolongations: &[Prolongation],
+        y: &'y [f64],
+        columns: usize,
+    ) -> Result<Cow<'y, [f64]>> {
         let expected = self.coarsest.n_vertices() * columns;
         if y.len() != expected {
             return Err(Error::ShapeMismatch { what: "the coarse embedding", expected, got: y.len() });
         }
         let mut current = Cow::Borrowed(y);
-        for prolongation in self.prolongations.iter().rev() {
+        for prolongation in prolongations.iter().rev() {
             current = Cow::Owned(prolongation.apply(&current, columns)?);
         }
-        Ok(current.into_owned())
+        Ok(current)
     }
 
     /// Labels of the coarse pixels enlarged to the fine grid, each fine pixel taking the nearest coarse one.
@@ -205,6 +234,12 @@ mod tests {
         assert!(std::ptr::eq(hierarchy.coarse_graph(), &raw const graph));
         let y: Vec<f64> = (0..40).map(f64::from).collect();
         assert_eq!(hierarchy.prolong(&y, 2).unwrap(), y);
+        let mut highest = vec![Highest { value: 1.0, column: 9 }; 20];
+        hierarchy.raise(&y, 2, 3, &mut highest).unwrap();
+        let expected = |p: u32| Highest { value: 2.0 * f64::from(p) + 1.0, column: 4 };
+        assert_eq!(highest[0], Highest { value: 1.0, column: 9 });
+        assert!((1..20).all(|p| highest[p as usize] == expected(p)));
+        assert!(hierarchy.raise(&y, 3, 0, &mut highest).is_err());
         let labels: Vec<u32> = (0..20).collect();
         assert_eq!(hierarchy.nearest(&labels).unwrap(), labels);
     }

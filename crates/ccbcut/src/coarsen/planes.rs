@@ -3,6 +3,8 @@
 //! Column i of C is row i of A: a kept pixel's weights to all pixels around it. Stored `[coarse row][offset][coarse
 //! column]`, everything that is done with C runs along rows of the grid.
 
+use std::borrow::Cow;
+
 use pulp::{Simd, WithSimd};
 
 use crate::{graph::HalfStencil, parallel, simd};
@@ -196,15 +198,91 @@ impl<T: Entry> Planes<T> {
     /// B Y for a matrix of `columns` columns, row-major, that holds a row for each kept pixel.
     pub(super) fn apply(&self, y: &[f64], columns: usize) -> Vec<f64> {
         let mut fine = vec![0.0; self.height * self.width * columns];
-        let padded_columns = columns.next_multiple_of(MOST_LANES);
-        let mut padded = vec![0.0; y.len() / columns.max(1) * padded_columns];
-        for (to, from) in padded.chunks_exact_mut(padded_columns.max(1)).zip(y.chunks_exact(columns.max(1))) {
-            to[..columns].copy_from_slice(from);
-        }
+        let y = padded(y, columns);
         parallel::for_each_chunk(&mut fine, self.width * columns, |row, fine| {
-            simd::widest(ApplyRow { planes: self, row, y: &padded, columns, fine });
+            let out = Store { fine, columns };
+            simd::widest(ApplyRow { planes: self, row, y: &y, columns, out });
         });
         fine
+    }
+
+    /// Row by row the largest entry of B Y, where it exceeds what is known; the columns count from `first` on.
+    pub(super) fn raise(&self, y: &[f64], columns: usize, first: usize, highest: &mut [Highest]) {
+        let y = padded(y, columns);
+        parallel::for_each_chunk(highest, self.width, |row, highest| {
+            let out = Raise { highest, first };
+            simd::widest(ApplyRow { planes: self, row, y: &y, columns, out });
+        });
+    }
+}
+
+/// The rows of a matrix filled up with zeros to a multiple of [`MOST_LANES`] columns.
+fn padded(y: &[f64], columns: usize) -> Cow<'_, [f64]> {
+    let more = columns.next_multiple_of(MOST_LANES);
+    if more == columns {
+        return Cow::Borrowed(y);
+    }
+    let mut padded = vec![0.0; y.len() / columns * more];
+    for (to, from) in padded.chunks_exact_mut(more).zip(y.chunks_exact(columns)) {
+        to[..columns].copy_from_slice(from);
+    }
+    Cow::Owned(padded)
+}
+
+/// The largest value of a pixel so far, and in which column it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Highest {
+    /// The value.
+    pub value: f64,
+    /// The column.
+    pub column: u32,
+}
+
+impl Highest {
+    /// Takes in values of the columns from `first` on; the earlier column on ties.
+    #[inline(always)]
+    pub(super) fn raise(&mut self, first: usize, values: &[f64]) {
+        for (column, &value) in (first..).zip(values) {
+            if value > self.value {
+                *self = Self { value, column: column as u32 };
+            }
+        }
+    }
+}
+
+/// What becomes of the values of a row of pixels.
+trait Take {
+    /// Values of some columns, from `start` on, at one pixel of the row.
+    fn take(&mut self, pixel: usize, start: usize, values: &[f64]);
+}
+
+/// They are kept.
+struct Store<'a> {
+    fine: &'a mut [f64],
+    columns: usize,
+}
+
+impl Take for Store<'_> {
+    #[inline(always)]
+    fn take(&mut self, pixel: usize, start: usize, values: &[f64]) {
+        self.fine[pixel * self.columns + start..][..values.len()].copy_from_slice(values);
+    }
+}
+
+/// The largest is kept.
+struct Raise<'a> {
+    highest: &'a mut [Highest],
+    first: usize,
+}
+
+impl Take for Raise<'_> {
+    #[inline(always)]
+    fn take(&mut self, pixel: usize, start: usize, values: &[f64]) {
+        let highest = &mut self.highest[pixel];
+        // Most columns are far away.
+        if values.iter().fold(0.0_f64, |most, &v| if v > most { v } else { most }) > highest.value {
+            highest.raise(self.first + start, values);
+        }
     }
 }
 
@@ -224,20 +302,20 @@ impl<T: Entry> pulp::NullaryFnOnce for AddTo<'_, T> {
 }
 
 /// One fine row of B Y.
-struct ApplyRow<'a, T> {
+struct ApplyRow<'a, T, O> {
     planes: &'a Planes<T>,
     row: usize,
     /// Padded with zeros to a multiple of [`MOST_LANES`] columns.
     y: &'a [f64],
     columns: usize,
-    fine: &'a mut [f64],
+    out: O,
 }
 
-impl<T: Entry> WithSimd for ApplyRow<'_, T> {
+impl<T: Entry, O: Take> WithSimd for ApplyRow<'_, T, O> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(mut self, simd: S) {
         let width = self.planes.width;
         // Columns that are all padding are left out.
         let vectors = self.columns.div_ceil(S::F64_LANES);
@@ -261,9 +339,7 @@ impl<T: Entry> WithSimd for ApplyRow<'_, T> {
                         }
                         let n_group = GROUP.min(vectors - first) * S::F64_LANES;
                         for (q, from) in to.chunks_exact(n_group).enumerate().take(n_pixels) {
-                            let c = 2 * (p + at + q) + parity;
-                            let out = &mut self.fine[c * self.columns..][start..end];
-                            out.copy_from_slice(&from[..end - start]);
+                            self.out.take(2 * (p + at + q) + parity, start, &from[..end - start]);
                         }
                     }
                 }

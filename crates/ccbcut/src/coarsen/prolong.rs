@@ -8,7 +8,7 @@ use crate::{
     parallel,
 };
 
-use super::planes::Planes;
+use super::planes::{Highest, Planes};
 
 /// Fine pixels per block of the parallel loops.
 const BLOCK: usize = 256;
@@ -76,6 +76,32 @@ impl Prolongation {
         }
     }
 
+    /// The largest entry of each row of B Y, where it exceeds what is known: the columns count from `first` on.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per kept pixel, and `highest` one per fine pixel.
+    ///
+    /// # Complexity
+    /// As [`Prolongation::apply`], without room for its result.
+    pub fn raise(&self, y: &[f64], columns: usize, first: usize, highest: &mut [Highest]) -> Result<()> {
+        self.check(y, columns)?;
+        let (what, expected, got) = ("the pixels", self.n_fine(), highest.len());
+        if got != expected {
+            return Err(Error::ShapeMismatch { what, expected, got });
+        }
+        match &self.0 {
+            Storage::Runs(runs) => runs.raise(y, columns, first, highest),
+            Storage::Planes32(planes) => planes.raise(y, columns, first, highest),
+            Storage::Planes64(planes) => planes.raise(y, columns, first, highest),
+        }
+        Ok(())
+    }
+
+    fn check(&self, y: &[f64], columns: usize) -> Result<()> {
+        let (what, expected, got) = ("the coarse vectors", self.n_coarse() * columns, y.len());
+        if got == expected { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, got }) }
+    }
+
     /// B Y for a matrix of `columns` columns, row-major.
     ///
     /// # Errors
@@ -84,10 +110,7 @@ impl Prolongation {
     /// # Complexity
     /// O(entries × columns) time.
     pub fn apply(&self, y: &[f64], columns: usize) -> Result<Vec<f64>> {
-        let expected = self.n_coarse() * columns;
-        if y.len() != expected {
-            return Err(Error::ShapeMismatch { what: "the coarse vectors", expected, got: y.len() });
-        }
+        self.check(y, columns)?;
         Ok(match &self.0 {
             Storage::Runs(runs) => runs.apply(y, columns),
             Storage::Planes32(planes) => planes.apply(y, columns),
@@ -123,17 +146,34 @@ impl Runs {
         let mut fine = vec![0.0; (self.offsets.len() - 1) * columns];
         parallel::for_each_chunk(&mut fine, BLOCK * columns, |block, part| {
             for (k, out) in part.chunks_exact_mut(columns).enumerate() {
-                for (kept, weights) in self.runs(block * BLOCK + k) {
-                    let rows = y[kept.start * columns..kept.end * columns].chunks_exact(columns);
-                    for (row, &w) in rows.zip(weights) {
-                        for (x, &v) in out.iter_mut().zip(row) {
-                            *x += w * v;
-                        }
-                    }
-                }
+                self.add_row(block * BLOCK + k, y, out);
             }
         });
         fine
+    }
+
+    fn raise(&self, y: &[f64], columns: usize, first: usize, highest: &mut [Highest]) {
+        parallel::for_each_chunk(highest, BLOCK, |block, part| {
+            let mut row = vec![0.0; columns];
+            for (k, highest) in part.iter_mut().enumerate() {
+                row.fill(0.0);
+                self.add_row(block * BLOCK + k, y, &mut row);
+                highest.raise(first, &row);
+            }
+        });
+    }
+
+    /// Adds the row of B Y of one pixel.
+    fn add_row(&self, fine: usize, y: &[f64], out: &mut [f64]) {
+        let columns = out.len();
+        for (kept, weights) in self.runs(fine) {
+            let rows = y[kept.start * columns..kept.end * columns].chunks_exact(columns);
+            for (row, &w) in rows.zip(weights) {
+                for (x, &v) in out.iter_mut().zip(row) {
+                    *x += w * v;
+                }
+            }
+        }
     }
 
     /// The runs of a row, from the first column: which kept pixels, with what weights.

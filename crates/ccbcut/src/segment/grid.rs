@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::VecDeque};
 
 use super::Upsampling;
 use crate::{
-    coarsen::Hierarchy,
+    coarsen::{Hierarchy, Highest},
     error::Result,
     graph::Graph,
     image::Image,
@@ -127,7 +127,8 @@ impl<'a> Coarse<'a> {
         if upsampling == Upsampling::Prolong && pyramid.n_levels() > 0 {
             // Some parts at a time: all indicators at once would take more memory than the weights of the graph.
             let k = labels.n_segments();
-            let mut highest = vec![0.0; fine.len()];
+            let mut highest: Vec<Highest> =
+                fine.iter().map(|&column| Highest { value: 0.0, column }).collect();
             for first in (0..k).step_by(INDICATORS) {
                 let columns = INDICATORS.min(k - first);
                 let here = first..first + columns;
@@ -135,17 +136,9 @@ impl<'a> Coarse<'a> {
                 for (v, &label) in coarse.iter().enumerate().filter(|&(_, &l)| here.contains(&(l as usize))) {
                     indicators[v * columns + label as usize - first] = 1.0;
                 }
-                let leaning = pyramid.prolong(&indicators, columns)?;
-                for ((label, highest), row) in
-                    fine.iter_mut().zip(&mut highest).zip(leaning.chunks_exact(columns))
-                {
-                    for (part, &value) in (first..).zip(row) {
-                        if value > *highest {
-                            (*label, *highest) = (part as u32, value);
-                        }
-                    }
-                }
+                pyramid.raise(&indicators, columns, first, &mut highest)?;
             }
+            fine.iter_mut().zip(&highest).for_each(|(label, highest)| *label = highest.column);
         }
         if let Some(mask) = grid.mask {
             fill_gaps(&mut fine, mask, grid.height, grid.width);
