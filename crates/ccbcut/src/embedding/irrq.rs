@@ -89,14 +89,19 @@ impl Irrq {
                 trace.epsilon_floor = self.floor(&distances, graph, &y);
             }
             epsilon = self.shrink(epsilon, n, &distances, is_first, &trace);
-            let (f, j_tau) =
-                objective::f_and_j_tau(&distances, self.variant, self.n_components, self.tau, epsilon);
+            let j2 = 2.0 * pairs.values.iter().sum::<f64>();
+            // At τ = 2 all three are the same.
+            let (f, j_tau) = if self.tau == 2.0 && epsilon == 0.0 {
+                (j2, j2)
+            } else {
+                objective::f_and_j_tau(&distances, self.variant, self.n_components, self.tau, epsilon)
+            };
             trace.iterations.push(Iteration {
                 sweep: trace.iterations.len() + 1,
                 epsilon,
                 f,
                 j_tau,
-                j2: 2.0 * pairs.values.iter().sum::<f64>(),
+                j2,
                 eigenvalues: pairs.values,
                 residual: pairs.residual,
                 solver_steps: pairs.steps,

@@ -81,7 +81,7 @@ pub(super) fn f_of(distances: &Distances<'_>, variant: super::Variant, tau: f64,
     }
 }
 
-/// F and J_τ. At τ = 2 they differ by a constant, and one walk along the edges is enough.
+/// F and J_τ.
 pub(super) fn f_and_j_tau(
     distances: &Distances<'_>,
     variant: super::Variant,
@@ -89,11 +89,7 @@ pub(super) fn f_and_j_tau(
     tau: f64,
     epsilon: f64,
 ) -> (f64, f64) {
-    let j_tau = j_tau_of(distances, n_components, tau);
-    if tau == 2.0 && epsilon == 0.0 {
-        return (j_tau, j_tau);
-    }
-    (f_of(distances, variant, tau, epsilon), j_tau)
+    (f_of(distances, variant, tau, epsilon), j_tau_of(distances, n_components, tau))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Squared distances between the ends of the edges: every quantity of a sweep is a function of these and the weights.
 
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
 
 use crate::{parallel, simd};
 
@@ -16,7 +16,7 @@ const LANES: usize = 8;
 
 /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph, for rows ŷ of coordinates.
 ///
-/// For compressed rows they are computed once and kept, 8 bytes an edge; for a stencil, whose edges are many and whose
+/// For compressed rows they are computed once, when they are first needed, and kept, 8 bytes an edge; for a stencil, whose edges are many and whose
 /// memory is precious, each use computes them anew.
 pub(crate) struct Distances<'a> {
     n_edges: usize,
@@ -24,16 +24,27 @@ pub(crate) struct Distances<'a> {
 }
 
 enum Edges<'a> {
-    Sparse { csr: &'a Csr, rows: &'a [f64], n_columns: usize, squared: Vec<f64> },
+    Sparse(Sparse<'a>),
     Stencil(Planes<'a>),
+}
+
+struct Sparse<'a> {
+    csr: &'a Csr,
+    rows: &'a [f64],
+    n_columns: usize,
+    squared: OnceLock<Vec<f64>>,
+}
+
+impl Sparse<'_> {
+    fn squared(&self) -> &[f64] {
+        self.squared.get_or_init(|| squared(self.csr, self.rows, self.n_columns))
+    }
 }
 
 impl<'a> Distances<'a> {
     pub(crate) fn new(graph: &'a Graph, rows: &'a [f64], n_columns: usize) -> Self {
         let edges = match &graph.storage {
-            Storage::Sparse(csr) => {
-                Edges::Sparse { csr, rows, n_columns, squared: squared(csr, rows, n_columns) }
-            }
+            Storage::Sparse(csr) => Edges::Sparse(Sparse { csr, rows, n_columns, squared: OnceLock::new() }),
             Storage::Stencil(stencil) => Edges::Stencil(Planes::new(stencil, rows, n_columns)),
         };
         Self { n_edges: graph.n_edges(), edges }
@@ -46,9 +57,12 @@ impl<'a> Distances<'a> {
     /// Σ f(w, ‖Δ‖²) over the edges, each counted once.
     pub(crate) fn sum(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> f64 {
         match &self.edges {
-            Edges::Sparse { csr, squared, .. } => parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
-                simd::widest(SumRows { csr, distances: squared, rows, f: &f })
-            }),
+            Edges::Sparse(sparse) => {
+                let (csr, distances) = (sparse.csr, sparse.squared());
+                parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
+                    simd::widest(SumRows { csr, distances, rows, f: &f })
+                })
+            }
             Edges::Stencil(planes) => planes.sum(|difference| difference * difference, f),
         }
     }
@@ -56,7 +70,7 @@ impl<'a> Distances<'a> {
     /// Σ w Σ_c f(Δ_c) over the edges, each counted once, and the coordinates; f(0) must be 0.
     pub(crate) fn sum_by_coordinate(&self, f: impl Fn(f64) -> f64 + Sync + Send) -> f64 {
         match &self.edges {
-            Edges::Sparse { csr, rows, n_columns, .. } => {
+            Edges::Sparse(Sparse { csr, rows, n_columns, .. }) => {
                 let (padded, width) = padded(csr, rows, *n_columns);
                 parallel::sum_blocks(csr.n_rows(), ROW_BLOCK, |rows| {
                     simd::widest(SumCoordinates { csr, padded: &padded, width, rows, f: &f })
@@ -73,7 +87,7 @@ impl<'a> Distances<'a> {
             return 0.0;
         }
         match &self.edges {
-            Edges::Sparse { csr, squared, .. } => rank::nth_largest(&map_edges(csr, squared, &f), place),
+            Edges::Sparse(sparse) => rank::nth_largest(&map_edges(sparse.csr, sparse.squared(), &f), place),
             Edges::Stencil(planes) => planes.nth_largest(place, f),
         }
     }
@@ -85,10 +99,10 @@ impl<'a> Distances<'a> {
     pub(crate) fn reweighted(&self, old: Option<Graph>, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Graph {
         let old = old.map(|graph| graph.storage);
         let storage = match &self.edges {
-            Edges::Sparse { csr, squared, .. } => {
-                let values = map_edges(csr, squared, &f);
+            Edges::Sparse(sparse) => {
+                let values = map_edges(sparse.csr, sparse.squared(), &f);
                 let memory = if let Some(Storage::Sparse(old)) = old { old.weights } else { Vec::new() };
-                Storage::Sparse(csr.with_edge_weights(&values, memory))
+                Storage::Sparse(sparse.csr.with_edge_weights(&values, memory))
             }
             Edges::Stencil(planes) => {
                 let memory = if let Some(Storage::Stencil(old)) = old { old.weights } else { Vec::new() };

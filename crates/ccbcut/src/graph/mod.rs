@@ -285,13 +285,8 @@ impl Graph {
     /// The largest weight; zero without edges.
     pub(crate) fn largest_weight(&self) -> f64 {
         match &self.storage {
-            Storage::Sparse(csr) => crate::simd::widest(
-                #[inline(always)]
-                || csr.weights.iter().fold(0.0, |a, &w| if w > a { w } else { a }),
-            ),
-            Storage::Stencil(stencil) => {
-                f64::from(stencil.weights.iter().fold(0.0_f32, |a, &w| if w > a { w } else { a }))
-            }
+            Storage::Sparse(csr) => largest(&csr.weights),
+            Storage::Stencil(stencil) => f64::from(largest(&stencil.weights)),
         }
     }
 
@@ -360,4 +355,22 @@ impl Graph {
             }
         }
     }
+}
+/// The largest of some numbers that are not negative, 32 at a time: one after the other, each comparison would wait for
+/// the one before.
+fn largest<T: Copy + Default + PartialOrd>(values: &[T]) -> T {
+    let larger = |a: T, b: T| if b > a { b } else { a };
+    crate::simd::widest(
+        #[inline(always)]
+        || {
+            let (chunks, rest) = values.as_chunks::<32>();
+            let mut most = [T::default(); 32];
+            for chunk in chunks {
+                for l in 0..32 {
+                    most[l] = larger(most[l], chunk[l]);
+                }
+            }
+            most.iter().chain(rest).copied().fold(T::default(), larger)
+        },
+    )
 }

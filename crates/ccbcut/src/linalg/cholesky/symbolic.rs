@@ -57,12 +57,21 @@ impl Block {
 
     /// Where a row of the block stands in its front: columns first, then the rows below.
     pub(super) fn locate(&self, row: usize) -> usize {
+        self.locate_near(row, &mut 0)
+    }
+
+    /// The same, for rows most of which stand in the run of the one before, `hint`.
+    #[inline]
+    fn locate_near(&self, row: usize, hint: &mut usize) -> usize {
         if row < self.end {
             return row - self.start;
         }
-        // The last run that does not begin behind the row.
-        let r = self.runs.partition_point(|run| run.first as usize <= row).saturating_sub(1);
-        let run = self.runs[r];
+        let is_inside = |run: &Run| (run.first..run.first + run.len).contains(&(row as u32));
+        if !self.runs.get(*hint).is_some_and(is_inside) {
+            // The last run that does not begin behind the row.
+            *hint = self.runs.partition_point(|run| run.first as usize <= row).saturating_sub(1);
+        }
+        let run = self.runs[*hint];
         self.width() + run.at as usize + row - run.first as usize
     }
 }
@@ -211,10 +220,11 @@ impl Structure {
             entry_offsets.push(entries_of.len());
             let block = &self.blocks[self.block_of[p] as usize];
             let first = (p - block.start) * (block.width() + block.rows.len());
+            let mut hint = 0;
             for (neighbor, &u) in pattern.row(v).iter().enumerate() {
                 let row = self.place[u as usize] as usize;
                 if row > p {
-                    let slot = (first + block.locate(row)) as u32;
+                    let slot = (first + block.locate_near(row, &mut hint)) as u32;
                     entries_of.push(Entry { neighbor: neighbor as u32, slot });
                 }
             }
