@@ -41,11 +41,6 @@ const GOOD: f64 = 1e-2;
 /// decades without a gap may leave one vector of many in doubt, which is no reason to refuse a cut.
 const ACCEPTED: f64 = 0.5;
 
-/// The ratio of the largest diagonal entry to the smallest eigenvalue from which on a factor in single precision takes longer
-/// in the end: on a chain of parts that are cut off a photograph it took 4 steps at 10¹⁴ and 13 to 30 at 10¹⁵, where one
-/// in double precision, twice as dear, takes one.
-const ILL_CONDITIONED: f64 = 5e14;
-
 /// What may be asked of the eigensolver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EigenParams {
@@ -342,22 +337,12 @@ impl Connected<'_> {
                 return;
             }
         }
-        if is_single && self.condition(start) < ILL_CONDITIONED {
+        if is_single {
             best.add(self.davidson_factored::<f32>(params, start).map(finished));
         }
         if best.residual() > params.tol {
             best.add(self.davidson_factored::<f64>(params, start).map(finished));
         }
-    }
-
-    /// The largest diagonal entry over the smallest eigenvalue, as far as a start tells; zero without one.
-    fn condition(&self, start: &[f64]) -> f64 {
-        let n = self.scale.len();
-        let Some(x) = start.get(..n) else { return 0.0 };
-        let mut image = vec![0.0; n];
-        self.graph.laplacian().scaled(self.scale).apply(x, &mut image);
-        let largest = limits::diagonal(self.graph, self.scale).into_iter().fold(0.0, f64::max);
-        largest * dot(x, x) / dot(x, &image)
     }
 
     /// The best of a few separations into clusters.
