@@ -436,7 +436,7 @@ impl Shares {
             for j in low + skip..end {
                 let y = &y[(reach.kept.start + j as usize) * padded + start..][..N * S::F64_LANES];
                 let y = S::as_simd_f64s(y).0;
-                let values = &self.values[share..][..(PIXELS - 1) * (CHUNK + 1) + 1];
+                let values = &self.values[share..][..=(PIXELS - 1) * (CHUNK + 1)];
                 let wa = simd.splat_f64s(values[0]);
                 let wb = simd.splat_f64s(values[CHUNK + 1]);
                 let wc = simd.splat_f64s(values[2 * (CHUNK + 1)]);
