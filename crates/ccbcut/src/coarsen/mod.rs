@@ -146,8 +146,9 @@ impl<'g> Hierarchy<'g> {
     /// [`Error::ShapeMismatch`] unless `y` holds `columns` values per coarse pixel and `highest` one per fine pixel.
     pub fn raise(&self, y: &[f64], columns: usize, first: usize, highest: &mut [Highest]) -> Result<()> {
         let Some((last, others)) = self.prolongations.split_first() else {
+            let y = self.prolong_by(&[], y, columns)?;
             let (what, expected, got) = ("the pixels", self.coarsest.n_vertices(), highest.len());
-            if expected != got || y.len() != expected * columns {
+            if expected != got {
                 return Err(Error::ShapeMismatch { what, expected, got });
             }
             let rows = highest.iter_mut().zip(y.chunks_exact(columns.max(1)));

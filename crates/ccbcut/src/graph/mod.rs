@@ -356,6 +356,7 @@ impl Graph {
         }
     }
 }
+
 /// The largest of some numbers that are not negative, 32 at a time: one after the other, each comparison would wait for
 /// the one before.
 fn largest<T: Copy + Default + PartialOrd>(values: &[T]) -> T {
@@ -373,4 +374,20 @@ fn largest<T: Copy + Default + PartialOrd>(values: &[T]) -> T {
             most.iter().chain(rest).copied().fold(T::default(), larger)
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_is_found_wherever_it_stands() {
+        for n in [1, 31, 32, 33, 64, 100] {
+            for at in 0..n {
+                let values: Vec<f32> = (0..n).map(|i| if i == at { 7.5 } else { i as f32 / 64.0 }).collect();
+                assert_eq!(largest(&values), 7.5, "{at} of {n}");
+            }
+        }
+        assert_eq!(largest::<f64>(&[]), 0.0);
+    }
 }
