@@ -6,7 +6,10 @@
 //! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
 //! the end the dense solver of high relative accuracy, which needs no judge.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 use super::{
     clusters, large,
@@ -40,6 +43,10 @@ const GOOD: f64 = 1e-2;
 /// Where nothing better is left, a solution is taken with an error of up to this, and the report tells: ties over 40
 /// decades without a gap may leave one vector of many in doubt, which is no reason to refuse a cut.
 const ACCEPTED: f64 = 0.5;
+
+/// Operations of a factorisation per entry of the factor that take as long as one column takes in a step of the block solver:
+/// it is read twice, and beside it go a product with the edges and those with the basis.
+const FLOPS_PER_ENTRY: f64 = 5.0;
 
 /// What may be asked of the eigensolver.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,8 +99,17 @@ struct Piece {
     symbolic: Option<Symbolic>,
     /// The structure of a factor that is only made when nothing else has worked.
     costly: OnceLock<Option<Symbolic>>,
+    known: Mutex<Known>,
+}
+
+/// What earlier solves of a piece have shown.
+#[derive(Debug, Default)]
+struct Known {
     /// A tree that held the piece together by heavy edges last time.
-    tree: Mutex<Vec<u32>>,
+    tree: Vec<u32>,
+    /// Whether a factor in single precision took longer than one in double precision would have: sweep by sweep the weights
+    /// drift further apart.
+    is_demanding: bool,
 }
 
 impl Spectrum {
@@ -122,7 +138,7 @@ impl Spectrum {
             } else {
                 analyzed(&graph.induced(&vertices))
             };
-            Piece { vertices, symbolic, costly, tree: Mutex::default() }
+            Piece { vertices, symbolic, costly, known: Mutex::default() }
         });
         Self { n: graph.n_vertices(), pieces: pieces.collect(), may_split: true }
     }
@@ -264,8 +280,8 @@ impl Spectrum {
     }
 
     fn connected<'a>(&self, piece: &'a Piece, graph: &'a Graph, scale: &'a [f64]) -> Connected<'a> {
-        let (symbolic, costly, tree) = (piece.symbolic.as_ref(), Some(&piece.costly), Some(&piece.tree));
-        Connected { graph, scale, symbolic, costly, tree, may_split: self.may_split }
+        let (symbolic, costly, known) = (piece.symbolic.as_ref(), Some(&piece.costly), Some(&piece.known));
+        Connected { graph, scale, symbolic, costly, known, may_split: self.may_split }
     }
 }
 
@@ -276,7 +292,7 @@ struct Connected<'a> {
     scale: &'a [f64],
     symbolic: Option<&'a Symbolic>,
     costly: Option<&'a OnceLock<Option<Symbolic>>>,
-    tree: Option<&'a Mutex<Vec<u32>>>,
+    known: Option<&'a Mutex<Known>>,
     may_split: bool,
 }
 
@@ -337,12 +353,34 @@ impl Connected<'_> {
                 return;
             }
         }
-        if is_single {
-            best.add(self.davidson_factored::<f32>(params, start).map(finished));
+        let mut start = Cow::Borrowed(start);
+        if is_single && !self.is_demanding(false) {
+            let outcome = self.davidson_factored::<f32>(params, &start);
+            if let Some(outcome) = &outcome {
+                self.is_demanding(outcome.is_slow || outcome.mapped as f64 > self.patience());
+                if outcome.is_slow {
+                    start = Cow::Owned([outcome.vectors.as_slice(), &outcome.guards].concat());
+                }
+            }
+            best.add(outcome.map(finished));
         }
         if best.residual() > params.tol {
-            best.add(self.davidson_factored::<f64>(params, start).map(finished));
+            best.add(self.davidson_factored::<f64>(params, &start).map(finished));
         }
+    }
+
+    /// Whether double precision is the faster way, as earlier solves have shown, or this one.
+    fn is_demanding(&self, now: bool) -> bool {
+        let Some(known) = self.known else { return now };
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.is_demanding |= now;
+        known.is_demanding
+    }
+
+    /// How many columns could go through a solver's steps in the time that a factor in double precision takes.
+    fn patience(&self) -> f64 {
+        let worth = |s: &Symbolic| s.flops() / (FLOPS_PER_ENTRY * s.entries().max(1.0));
+        self.factor_structure().map_or(f64::INFINITY, worth)
     }
 
     /// The best of a few separations into clusters.
@@ -369,7 +407,7 @@ impl Connected<'_> {
         let n_slow = params.n_pairs.min(labels.n_segments() - 1);
         let quotient_scale: Vec<f64> = masses.iter().map(|m| 1.0 / m.sqrt()).collect();
         let (graph, scale) = (&quotient, quotient_scale.as_slice());
-        let slow = Connected { graph, scale, symbolic: None, costly: None, tree: None, may_split: false };
+        let slow = Connected { graph, scale, symbolic: None, costly: None, known: None, may_split: false };
         let slow = slow.dense_relative(n_slow, 0);
         let inside = clusters::inside(self.graph, labels);
         // One more than needed: the slowest motion inside a cluster says how good the separation is.
@@ -400,15 +438,15 @@ impl Connected<'_> {
     /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
         let least = share * self.graph.largest_weight();
-        let Some(known) = self.tree else { return self.graph.spanning_tree(least).is_some() };
+        let Some(known) = self.known else { return self.graph.spanning_tree(least).is_some() };
         // The tree of an earlier sweep usually still holds.
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.graph.is_spanned_by(&known, least) {
+        if self.graph.is_spanned_by(&known.tree, least) {
             return true;
         }
         let found = self.graph.spanning_tree(least);
         if let Some(tree) = found {
-            *known = tree;
+            known.tree = tree;
             return true;
         }
         false
@@ -439,7 +477,9 @@ impl Connected<'_> {
         let factor = Factor::<T>::new(self.factor_structure()?, self.graph);
         let q = limits::null_vector(self.scale);
         let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
-        Some(self.davidson(&inverse, &q, params, start, 60))
+        // There is nothing better than double precision.
+        let patience = if size_of::<T>() < size_of::<f64>() { self.patience() } else { f64::INFINITY };
+        Some(self.davidson(&inverse, &q, params, start, (60, patience)))
     }
 
     /// Without a factorisation: every product with A⁺ by conjugate gradients.
@@ -451,7 +491,7 @@ impl Connected<'_> {
                 self.conjugate_gradients(&q, r, t);
             }
         };
-        self.davidson(&inverse, &q, params, start, 40)
+        self.davidson(&inverse, &q, params, start, (40, f64::INFINITY))
     }
 
     fn davidson(
@@ -460,11 +500,11 @@ impl Connected<'_> {
         q: &[f64],
         params: &EigenParams,
         start: &[f64],
-        max_steps: usize,
+        (max_steps, patience): (usize, f64),
     ) -> Outcome {
         let operator = self.graph.laplacian().scaled(self.scale);
         let (n_pairs, tol, seed) = (params.n_pairs, params.tol, params.seed);
-        let settings = davidson::Params { n_pairs, tol, max_steps, seed };
+        let settings = davidson::Params { n_pairs, tol, max_steps, patience, seed };
         davidson::smallest(&operator, inverse, q, start, &settings)
     }
 
@@ -559,6 +599,6 @@ fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
 }
 
 fn finished(outcome: Outcome) -> Eigenpairs {
-    let Outcome { values, vectors, guards, residual, steps } = outcome;
+    let Outcome { values, vectors, guards, residual, steps, .. } = outcome;
     Eigenpairs { values, vectors, guards, residual, steps }
 }

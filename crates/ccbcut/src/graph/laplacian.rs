@@ -18,6 +18,12 @@ const GROUP: usize = 8;
 /// Rows of a group that one task takes.
 const GROUP_ROWS: usize = 1024;
 
+/// Rows that are multiplied with one group after the other, so that their weights come from memory once.
+const NEAR_ROWS: usize = 64;
+
+/// Bytes up to which the vectors of several groups lie interleaved at the same time.
+const INTERLEAVED_BYTES: usize = 4 << 20;
+
 /// Π^-½ L Π^-½ (or plain L) as an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Laplacian<'a> {
@@ -67,20 +73,24 @@ impl LinearOperator for Laplacian<'_> {
         }
     }
 
-    /// Groups of columns go through the matrix together, interleaved, so that each weight is read once per group.
+    /// Groups of columns go through the matrix together, interleaved, and some rows of it through all groups.
     fn apply_block(&self, x: &[f64], y: &mut [f64]) {
         let n = self.dim();
         let csr = match &self.graph.storage {
             Storage::Sparse(csr) => csr,
             Storage::Stencil(stencil) => return apply_stencil(stencil, x, y, self.scale, Write::Set),
         };
-        for (x, y) in x.chunks(n.max(1) * GROUP).zip(y.chunks_mut(n.max(1) * GROUP)) {
-            match x.len().checked_div(n) {
-                None | Some(0) => {}
-                Some(1) => self.apply(x, y),
-                Some(2..=4) => apply_group::<f64, 4>(csr, x, y, self.scale, Write::Set),
-                Some(_) => apply_group::<f64, GROUP>(csr, x, y, self.scale, Write::Set),
-            }
+        let n_columns = x.len().checked_div(n).unwrap_or(0);
+        // One column alone takes less.
+        let grouped = if n_columns % GROUP == 1 { n_columns - 1 } else { n_columns };
+        let ((x, last), (y, last_y)) = (x.split_at(grouped * n), y.split_at_mut(grouped * n));
+        match grouped {
+            0 => {}
+            1..=4 => apply_groups::<f64, 4>(csr, x, y, self.scale, Write::Set),
+            _ => apply_groups::<f64, GROUP>(csr, x, y, self.scale, Write::Set),
+        }
+        if !last.is_empty() {
+            self.apply(last, last_y);
         }
     }
 }
@@ -100,16 +110,13 @@ impl Laplacian<'_> {
         let n = self.dim().max(1);
         match &self.graph.storage {
             Storage::Stencil(stencil) => apply_stencil(stencil, x, y, None, write),
-            Storage::Sparse(csr) => {
-                for (x, y) in x.chunks(n * 2 * GROUP).zip(y.chunks_mut(n * 2 * GROUP)) {
-                    match x.len() / n {
-                        1 => apply_group::<f32, 1>(csr, x, y, None, write),
-                        2..=4 => apply_group::<f32, 4>(csr, x, y, None, write),
-                        5..=GROUP => apply_group::<f32, GROUP>(csr, x, y, None, write),
-                        _ => apply_group::<f32, { 2 * GROUP }>(csr, x, y, None, write),
-                    }
-                }
-            }
+            Storage::Sparse(csr) => match x.len() / n {
+                0 => {}
+                1 => apply_groups::<f32, 1>(csr, x, y, None, write),
+                2..=4 => apply_groups::<f32, 4>(csr, x, y, None, write),
+                5..=GROUP => apply_groups::<f32, GROUP>(csr, x, y, None, write),
+                _ => apply_groups::<f32, { 2 * GROUP }>(csr, x, y, None, write),
+            },
         }
     }
 }
@@ -168,9 +175,45 @@ fn row_product<T: Real, const G: usize>(
     total
 }
 
-/// At most `G` columns at once.
-fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>, write: Write) {
+/// Groups of `G` columns, as many at a time as may lie interleaved.
+fn apply_groups<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: Option<&[T]>, write: Write) {
     let n = csr.n_rows();
+    let bytes = size_of::<[T; G]>().saturating_mul(n);
+    let together = (INTERLEAVED_BYTES / bytes.max(1)).max(1);
+    for (x, y) in x.chunks(n * G * together).zip(y.chunks_mut(n * G * together)) {
+        let groups: Vec<Vec<[T; G]>> = x.chunks(n * G).map(|x| interleaved(x, n, scale)).collect();
+        // The same rows of every column.
+        let n_columns = x.len() / n;
+        let mut parts: Vec<Vec<&mut [T]>> =
+            (0..n.div_ceil(GROUP_ROWS)).map(|_| Vec::with_capacity(n_columns)).collect();
+        for column in y.chunks_exact_mut(n) {
+            parts.iter_mut().zip(column.chunks_mut(GROUP_ROWS)).for_each(|(part, rows)| part.push(rows));
+        }
+        parallel::for_each_part(parts, |block, mut part| {
+            let start = block * GROUP_ROWS;
+            let mut product = [[T::default(); G]; NEAR_ROWS];
+            for first in (start..n.min(start + GROUP_ROWS)).step_by(NEAR_ROWS) {
+                let count = NEAR_ROWS.min(n - first);
+                for (z, columns) in groups.iter().zip(part.chunks_mut(G)) {
+                    simd::widest(Rows { csr, z, first, out: &mut product[..count] });
+                    for (l, column) in columns.iter_mut().enumerate() {
+                        let rows = &mut column[first - start..][..count];
+                        match scale.map(|scale| &scale[first..]) {
+                            Some(scale) => {
+                                let values = product.iter().zip(scale).map(|(p, &s)| p[l] * s);
+                                rows.iter_mut().zip(values).for_each(|(y, value)| write.to(y, value));
+                            }
+                            None => rows.iter_mut().zip(&product).for_each(|(y, p)| write.to(y, p[l])),
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Columns side by side, zeros where there are fewer than `G`.
+fn interleaved<T: Real, const G: usize>(x: &[T], n: usize, scale: Option<&[T]>) -> Vec<[T; G]> {
     let mut z = vec![[T::default(); G]; n];
     parallel::for_each_chunk(&mut z, GROUP_ROWS, |block, z| {
         let first = block * GROUP_ROWS;
@@ -184,25 +227,7 @@ fn apply_group<T: Real, const G: usize>(csr: &Csr, x: &[T], y: &mut [T], scale: 
             }
         }
     });
-    // The same rows of every column.
-    let mut parts: Vec<Vec<&mut [T]>> = (0..n.div_ceil(GROUP_ROWS)).map(|_| Vec::with_capacity(G)).collect();
-    for column in y.chunks_exact_mut(n) {
-        parts.iter_mut().zip(column.chunks_mut(GROUP_ROWS)).for_each(|(part, rows)| part.push(rows));
-    }
-    parallel::for_each_part(parts, |block, mut part| {
-        let first = block * GROUP_ROWS;
-        let mut product = vec![[T::default(); G]; GROUP_ROWS.min(n - first)];
-        simd::widest(Rows { csr, z: &z, first, out: &mut product });
-        for (l, rows) in part.iter_mut().enumerate() {
-            match scale {
-                Some(scale) => {
-                    let scale = &scale[first..];
-                    rows.iter_mut().zip(&product).zip(scale).for_each(|((y, p), &s)| write.to(y, p[l] * s));
-                }
-                None => rows.iter_mut().zip(&product).for_each(|(y, p)| write.to(y, p[l])),
-            }
-        }
-    });
+    z
 }
 
 /// Groups of columns go through the stencil together.

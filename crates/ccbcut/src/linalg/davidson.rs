@@ -23,6 +23,9 @@ const KRYLOV_BLOCK: usize = 8;
 /// Steps in which the residual must halve: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 16;
 
+/// Steps that say how fast the residual falls.
+const PACE_STEPS: usize = 3;
+
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
 pub struct Params {
@@ -32,6 +35,8 @@ pub struct Params {
     pub tol: f64,
     /// Steps before giving up.
     pub max_steps: usize,
+    /// What a better inverse costs, in mapped columns: where more than that seems to be left to do, the solver stops.
+    pub patience: f64,
     /// Seed of the vectors that fill up the first basis.
     pub seed: u64,
 }
@@ -49,6 +54,10 @@ pub struct Outcome {
     pub residual: f64,
     /// Steps taken.
     pub steps: usize,
+    /// Columns that were mapped in these.
+    pub mapped: usize,
+    /// Whether it stopped because a better inverse seemed cheaper.
+    pub is_slow: bool,
 }
 
 /// Smallest eigenpairs of `a` on the complement of `null` (a unit vector, or empty).
@@ -79,6 +88,7 @@ pub fn smallest(
     let mut fresh = false;
     let mut steps: usize = 0;
     let (mut before, mut lowest) = (f64::INFINITY, f64::INFINITY);
+    let mut pace = Pace::default();
     loop {
         let ritz = space.ritz(block.min(space.len()));
         let mut residuals = ritz.residuals(n);
@@ -99,6 +109,10 @@ pub fn smallest(
         }
         if (converged && is_sound) || steps >= params.max_steps || !residual.is_finite() {
             return ritz.into_outcome(wanted, residual, steps);
+        }
+        pace.0.push(residual);
+        if !converged && pace.steps_left(params.tol) * block as f64 > params.patience {
+            return Outcome { is_slow: true, ..ritz.into_outcome(wanted, residual, steps) };
         }
         if converged || space.len() + block > capacity {
             if is_sound {
@@ -236,8 +250,44 @@ impl Ritz {
         let n = self.vectors.len() / self.values.len().max(1);
         // A space that rounding kept from growing as far as was asked holds no solution.
         let residual = if self.values.len() < wanted { f64::INFINITY } else { residual };
+        let mapped = (steps + 1) * self.values.len();
         self.values.truncate(wanted);
         let guards = self.vectors.split_off((wanted * n).min(self.vectors.len()));
-        Outcome { values: self.values, vectors: self.vectors, guards, residual, steps }
+        let (values, vectors) = (self.values, self.vectors);
+        Outcome { values, vectors, guards, residual, steps, mapped, is_slow: false }
+    }
+}
+
+/// The residuals of all steps.
+#[derive(Default)]
+struct Pace(Vec<f64>);
+
+impl Pace {
+    /// Steps until the residual is as small as asked for, if it goes on falling as in the last ones; none while too few are
+    /// known.
+    fn steps_left(&self, tol: f64) -> f64 {
+        let Some(first) = self.0.len().checked_sub(PACE_STEPS + 1) else { return 0.0 };
+        let (earlier, now) = (self.0[first], self.0[self.0.len() - 1]);
+        if now <= tol {
+            return 0.0;
+        }
+        let fall = (earlier / now).ln() / PACE_STEPS as f64;
+        if fall > 0.0 { (now / tol).ln() / fall } else { f64::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_foreseen_from_the_last_few() {
+        let left = |residuals: &[f64]| Pace(residuals.to_vec()).steps_left(1e-6);
+        assert_eq!(left(&[1.0, 0.5, 0.4]), 0.0, "too few to tell");
+        assert!((left(&[1.0, 0.1, 0.01, 1e-3]) - 3.0).abs() < 1e-12);
+        assert!((left(&[1e9, 1.0, 0.5, 0.2, 0.1]) - 15.0).abs() < 1e-12, "what was before does not count");
+        assert_eq!(left(&[1.0, 0.5, 0.3, 1e-6]), 0.0);
+        assert_eq!(left(&[0.1, 0.1, 0.1, 0.1]), f64::INFINITY);
+        assert_eq!(left(&[0.1, 0.1, 0.1, 0.2]), f64::INFINITY);
     }
 }
