@@ -11,7 +11,7 @@ use ccbcut::{
     cost::{Criterion, ccb_cut},
     image::contours::{Contours, MultiscalePb},
     kmeans::Seeding,
-    memory::ImageRun,
+    memory::{ImageRun, PixelWeights},
     partition::Rounding,
     segment::default_levels,
 };
@@ -191,6 +191,11 @@ pub fn image_run(
         affinities: mix.factors().len(),
         detects_contours: mix.has(Affinity::Mpb) && graph.contours.is_none(),
         learns_pairs: mix.has(Affinity::Pmi),
+        weights: if mix.factors() == [(Affinity::Lab, 1.0)] {
+            PixelWeights::Found
+        } else {
+            PixelWeights::Kept
+        },
         offsets: Neighborhood::new(graph.radius).offsets(height, width)?.len(),
         levels: graph.levels.unwrap_or_else(|| default_levels(variant(embedding), image.n_pixels())),
         segments: partition.segments.count(),

@@ -10,7 +10,7 @@ use ccbcut::{
     Control, Graph, Image, LabelMap, Labels, Method, Partitioner, Segmenter, Solver,
     cost::{Costs, Criterion},
     image::contours::Contours,
-    memory::{ImageRun, Prediction, of_graph, of_image},
+    memory::{ImageRun, PixelWeights, Prediction, of_graph, of_image},
     partition::Refine,
 };
 use ccbcut_io::{Decoded, Limits, read_contours};
@@ -163,7 +163,7 @@ impl Input {
         let partition = PartitionArgs { columns: Some(args.segments), ..cut_args(args, 2.0).0 };
         // Others than ours hold a graph of their own at any tau.
         let run = library::image_run(image, &args.graph, &args.embedding, &partition)?;
-        Ok(of_image(&ImageRun { reweights: true, ..run }))
+        Ok(of_image(&ImageRun { reweights: true, weights: PixelWeights::Kept, ..run }))
     }
 }
 

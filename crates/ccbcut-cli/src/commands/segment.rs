@@ -10,7 +10,7 @@ use ccbcut::{
     Control, Embedding, Image, LabelMap, Ucm,
     choose::Choice,
     image::contours::Contours,
-    memory::{Prediction, of_image, of_regions},
+    memory::{ImageRun, PixelWeights, Prediction, of_image, of_regions},
     partition::{Dendrogram, Tree},
     report::Stage,
 };
@@ -384,7 +384,10 @@ fn predict(input: &Input, args: &SegmentArgs) -> Result<Prediction> {
         let detects = args.graph.mix().has(Affinity::Mpb) && args.graph.contours.is_none();
         return Ok(of_regions(image.n_pixels(), count, detects, columns));
     }
-    Ok(of_image(&library::image_run(image, &args.graph, &args.embedding, &args.partition)?))
+    let run = library::image_run(image, &args.graph, &args.embedding, &args.partition)?;
+    // Parts of an image are cut out of weights that are kept.
+    let weights = if input.mask.is_some() { PixelWeights::Kept } else { run.weights };
+    Ok(of_image(&ImageRun { weights, ..run }))
 }
 
 /// The bytes of every file of a job, made side by side, and their list for the report.

@@ -9,7 +9,7 @@ use ccbcut::{
         Bandwidth, FeatureAffinity, FeatureKernel, FeatureNeighbors, LabAffinity, LabKernel, Neighborhood,
     },
     image::principal::principal,
-    memory::{ImageRun, Prediction, TokenRun, of_image, of_tokens},
+    memory::{ImageRun, PixelWeights, Prediction, TokenRun, of_image, of_tokens},
     segment::{Enlarger, default_levels},
 };
 use ccbcut_io::{FeatureMap, FeatureOptions, Layout, Limits, read_features};
@@ -95,6 +95,7 @@ impl Features {
                     affinities: 1,
                     detects_contours: false,
                     learns_pairs: false,
+                    weights: PixelWeights::Kept,
                     height,
                     width,
                     // The map, its planes, and the picture.

@@ -1,8 +1,10 @@
 //! Likeness of colour: weights that fall with the distance of two pixels in L*a*b*.
 
+use std::sync::Arc;
+
 use crate::{
     error::{Error, Result},
-    graph::Graph,
+    graph::{Graph, PairWeights, Recipe},
     image::{
         Image,
         color::{WhitePoint, to_lab},
@@ -127,6 +129,17 @@ impl Affinity for LabAffinity {
     }
 
     fn graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.made(image, mask, true)
+    }
+
+    fn passing_graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.made(image, mask, false)
+    }
+}
+
+impl LabAffinity {
+    /// The graph, with its weights kept or found anew on every walk.
+    fn made(&self, image: &Image, mask: Option<&[bool]>, is_kept: bool) -> Result<Graph> {
         self.kernel.validate()?;
         check_mask(image, mask)?;
         let offsets = self.neighborhood.offsets(image.height(), image.width())?;
@@ -134,18 +147,18 @@ impl Affinity for LabAffinity {
         match self.kernel {
             LabKernel::Gaussian { sigma } => {
                 let colors = Colors::new(&lab(WhitePoint::D65)?, mask);
-                colors.graph(offsets, &GaussianWeight::new(sigma))
+                colors.graph(offsets, GaussianWeight::new(sigma), is_kept)
             }
             LabKernel::Adaptive { scale } => {
                 let colors = Colors::new(&lab(WhitePoint::D65)?, mask);
                 let sigma = (scale * f64::from(colors.median_distance())).max(LEAST_SIGMA);
-                colors.graph(offsets, &GaussianWeight::new(sigma))
+                colors.graph(offsets, GaussianWeight::new(sigma), is_kept)
             }
             LabKernel::Released { beta } => {
                 let colors = Colors::new(&coded(&lab(WhitePoint::D50)?)?, mask);
                 let farthest = colors.largest_squared_distance(&offsets).sqrt().max(RELEASED_FLOOR);
                 let rate = beta as f32 / farthest;
-                colors.graph(offsets, &ReleasedWeight { rate })
+                colors.graph(offsets, ReleasedWeight { rate }, is_kept)
             }
         }
     }
@@ -162,15 +175,16 @@ fn coded(lab: &Image) -> Result<Image> {
 }
 
 /// Three planes of colour, and which pixels count.
-struct Colors<'a> {
+struct Colors {
     height: usize,
     width: usize,
     planes: [Vec<f32>; 3],
-    mask: Option<&'a [bool]>,
+    mask: Option<Vec<bool>>,
 }
 
-impl<'a> Colors<'a> {
-    fn new(image: &Image, mask: Option<&'a [bool]>) -> Self {
+impl Colors {
+    fn new(image: &Image, mask: Option<&[bool]>) -> Self {
+        let mask = mask.map(<[bool]>::to_vec);
         let planes = [0, 1, 2].map(|ch| image.data().chunks_exact(3).map(|p| p[ch]).collect());
         Self { height: image.height(), width: image.width(), planes, mask }
     }
@@ -183,7 +197,7 @@ impl<'a> Colors<'a> {
 
     /// Calls `f(k)` for the pairs (p + k, q + k), k < `len`, one end of which does not count.
     fn for_each_masked(&self, p: usize, q: usize, len: usize, f: impl FnMut(usize)) {
-        if let Some(mask) = self.mask {
+        if let Some(mask) = &self.mask {
             (0..len).filter(|k| !(mask[p + k] && mask[q + k])).for_each(f);
         }
     }
@@ -234,7 +248,7 @@ impl<'a> Colors<'a> {
         let mut all = Vec::new();
         for r in 0..self.height {
             for (p, q, len) in offsets.iter().filter_map(|&offset| self.pairs_of_row(r, offset)) {
-                let counts = |k: &usize| self.mask.is_none_or(|mask| mask[p + k] && mask[q + k]);
+                let counts = |k: &usize| self.mask.as_ref().is_none_or(|mask| mask[p + k] && mask[q + k]);
                 let distance = |k: usize| {
                     let parts = self.planes.each_ref().map(|plane| plane[p + k] - plane[q + k]);
                     parts.iter().map(|d| d * d).sum::<f32>().sqrt()
@@ -245,11 +259,59 @@ impl<'a> Colors<'a> {
         all
     }
 
-    fn graph<W: Weight>(&self, offsets: Vec<(usize, isize)>, weight: &W) -> Result<Graph> {
-        Graph::from_stencil_rows(self.height, self.width, offsets, |p, q, weights| {
-            self.fill(p, q, weights, weight);
-            self.for_each_masked(p, q, weights.len(), |k| weights[k] = 0.0);
-        })
+    fn graph<W: Weight + Send + 'static>(
+        self,
+        offsets: Vec<(usize, isize)>,
+        weight: W,
+        is_kept: bool,
+    ) -> Result<Graph> {
+        let (height, width) = (self.height, self.width);
+        if is_kept {
+            let fill = |p: usize, q: usize, weights: &mut [f32]| self.fill_masked(p, q, weights, &weight);
+            return Graph::from_stencil_rows(height, width, offsets, fill);
+        }
+        let alternate = self.alternate();
+        let pairs = Arc::new(Pairs { colors: self, alternate, weight });
+        Graph::from_recipe(&Recipe { height, width, offsets, pairs })
+    }
+
+    /// As [`Colors::fill`], zero where a pixel does not count.
+    fn fill_masked<W: Weight>(&self, p: usize, q: usize, weights: &mut [f32], weight: &W) {
+        self.fill(p, q, weights, weight);
+        self.for_each_masked(p, q, weights.len(), |k| weights[k] = 0.0);
+    }
+
+    /// The same colours with the even columns of each row first.
+    fn alternate(&self) -> Self {
+        fn sorted<T: Copy>(values: &[T], width: usize) -> Vec<T> {
+            let row = |row: &[T]| -> Vec<T> {
+                [0, 1].into_iter().flat_map(|odd| row.iter().skip(odd).step_by(2).copied()).collect()
+            };
+            values.chunks(width.max(1)).flat_map(row).collect()
+        }
+        Self {
+            height: self.height,
+            width: self.width,
+            planes: self.planes.each_ref().map(|plane| sorted(plane, self.width)),
+            mask: self.mask.as_ref().map(|mask| sorted(mask, self.width)),
+        }
+    }
+}
+
+/// Weights that are found whenever they are needed.
+struct Pairs<W> {
+    colors: Colors,
+    alternate: Colors,
+    weight: W,
+}
+
+impl<W: Weight + Send> PairWeights for Pairs<W> {
+    fn fill(&self, p: usize, q: usize, weights: &mut [f32]) {
+        self.colors.fill_masked(p, q, weights, &self.weight);
+    }
+
+    fn fill_alternate(&self, p: usize, q: usize, weights: &mut [f32]) {
+        self.alternate.fill_masked(p, q, weights, &self.weight);
     }
 }
 
@@ -469,6 +531,45 @@ mod tests {
             assert!(matches!(sigma, Error::InvalidParameter { name: "sigma", .. }));
             let beta = small(LabKernel::Released { beta: value }).graph(&image).unwrap_err();
             assert!(matches!(beta, Error::InvalidParameter { name: "beta", .. }));
+        }
+    }
+
+    /// Weights that are found on every walk are those that are kept, to the last bit, whatever is asked of the graph.
+    #[test]
+    fn a_graph_to_pass_over_is_the_graph() {
+        for (height, width) in [(1, 1), (1, 9), (7, 1), (2, 2), (17, 23), (40, 33), (5, 80)] {
+            let image = noise(height, width);
+            let mask: Vec<bool> = (0..height * width).map(|p| p % 5 != 2).collect();
+            let labels: Vec<u32> =
+                (0..height * width).map(|p| (p % width / 7 + p / width / 11) as u32).collect();
+            let n_parts = *labels.iter().max().unwrap() as usize + 1;
+            for kernel in [LabKernel::Gaussian { sigma: 4.0 }, LabKernel::released()] {
+                for (radius, mask) in [(1.0, None), (3.5, None), (10.0, None), (4.0, Some(mask.as_slice()))] {
+                    let affinity = LabAffinity::new(kernel).neighborhood(Neighborhood::new(radius));
+                    let kept = affinity.graph_masked(&image, mask).unwrap();
+                    let passing = affinity.passing_graph_masked(&image, mask).unwrap();
+                    assert_eq!((passing.n_edges(), passing.degrees()), (kept.n_edges(), kept.degrees()));
+                    assert_eq!(passing.components(), kept.components());
+                    assert_eq!(passing.leaving_pixels(&labels), kept.leaving_pixels(&labels));
+                    let contracted = |graph: &Graph| {
+                        graph.contracted(&labels, n_parts).unwrap().map_edges(|i, j, w| (i, j, w))
+                    };
+                    assert_eq!(contracted(&passing), contracted(&kept));
+                    let coarse = |graph: &Graph| {
+                        let level = crate::coarsen::decimate(graph, height, width).unwrap();
+                        let rows: Vec<f64> = (0..level.graph.n_vertices()).map(|v| (v % 7) as f64).collect();
+                        let edges = level.graph.map_edges(|i, j, w| (i, j, w));
+                        (edges, level.prolongation.apply(&rows, 1).unwrap())
+                    };
+                    assert_eq!(coarse(&passing), coarse(&kept), "{height} × {width}, radius {radius}");
+                    assert_eq!(passing.n_kept_weights(), 0, "none of this writes them down");
+                    let edges = |graph: &Graph| graph.map_edges(|i, j, w| (i, j, w));
+                    assert_eq!(edges(&passing), edges(&kept));
+                    assert_eq!(passing.n_kept_weights(), kept.n_kept_weights());
+                    // Now that they are there, they are used.
+                    assert_eq!(contracted(&passing), contracted(&kept));
+                }
+            }
         }
     }
 }

@@ -37,6 +37,15 @@ pub trait Affinity {
     /// [`Affinity::graph`].
     fn graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph>;
 
+    /// The same graph for whoever only passes over its edges a few times, as a decimation and the costs do: where weights are found
+    /// sooner than memory for them, they are not kept.
+    ///
+    /// # Errors
+    /// As [`Affinity::graph_masked`].
+    fn passing_graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        self.graph_masked(image, mask)
+    }
+
     /// The graph of an image.
     ///
     /// # Errors

@@ -54,15 +54,27 @@ impl Affinity for ProductAffinity {
         }
         let mut product: Option<Graph> = None;
         for (affinity, power) in &self.factors {
-            let factor = affinity.graph_masked(image, mask)?;
             product = Some(match product {
-                None if *power == 1.0 => factor,
-                None => factor.map_pixel_weights(None, |w, _| raised(w, *power))?,
-                Some(product) => product.map_pixel_weights(Some(&factor), |w, f| w * raised(f, *power))?,
+                None if *power == 1.0 => affinity.graph_masked(image, mask)?,
+                None => {
+                    let factor = affinity.graph_masked(image, mask)?;
+                    factor.map_pixel_weights(None, |w, _| raised(w, *power))?
+                }
+                Some(product) => {
+                    let factor = affinity.passing_graph_masked(image, mask)?;
+                    product.map_pixel_weights(Some(&factor), |w, f| w * raised(f, *power))?
+                }
             });
         }
         let (name, value) = ("the number of affinities", 0.0);
         product.ok_or(Error::InvalidParameter { name, value, expected: "at least 1" })
+    }
+
+    fn passing_graph_masked(&self, image: &Image, mask: Option<&[bool]>) -> Result<Graph> {
+        match &self.factors[..] {
+            [(only, power)] if *power == 1.0 => only.passing_graph_masked(image, mask),
+            _ => self.graph_masked(image, mask),
+        }
     }
 }
 
@@ -87,8 +99,11 @@ mod tests {
         let lab = LabAffinity::new(LabKernel::Gaussian { sigma: 20.0 }).neighborhood(near);
         let strengths = (0..30).map(|i| (i % 4) as f32 / 10.0).collect();
         let lines = ContourAffinity::given(Contours::new(5, 6, strengths).unwrap()).neighborhood(near);
+        // The weights of a colour graph that is only passed over are found row by row: in either order the product is the same.
+        let other = ProductAffinity::new().and(lines.clone(), 1.0).and(lab, 0.5).graph(&image).unwrap();
         let product = ProductAffinity::new().and(lab, 0.5).and(lines.clone(), 1.0);
         let product = product.graph(&image).unwrap();
+        assert_eq!(other.map_edges(|_, _, w| w), product.map_edges(|_, _, w| w));
         let (lab, lines) = (lab.graph(&image).unwrap(), lines.graph(&image).unwrap());
         assert_eq!(product.n_edges(), lab.n_edges());
         product.for_each_edge(|i, j, w| {

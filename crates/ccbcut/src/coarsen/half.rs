@@ -1,7 +1,7 @@
 //! A weight matrix on a pixel grid by offset, in 64 bits: what a level hands to the next one.
 
 use crate::{
-    graph::{Graph, HalfStencil},
+    graph::{Graph, HalfStencil, HalfWeights},
     parallel,
 };
 
@@ -21,7 +21,7 @@ pub(super) struct HalfMatrix {
 impl HalfMatrix {
     pub(super) fn view(&self) -> HalfStencil<'_, f64> {
         let Self { height, width, offsets, weights } = self;
-        HalfStencil { height: *height, width: *width, offsets, weights }
+        HalfStencil { height: *height, width: *width, offsets, weights: HalfWeights::Kept(weights) }
     }
 
     /// The matrix of a graph on a grid; `None` where storing it by offset would take much more room.

@@ -142,17 +142,11 @@ impl<T: Entry> Planes<T> {
                 let (dr, dc) = half.offsets[o];
                 let (from, shift) = if backward { (row.checked_sub(dr), -dc) } else { (Some(row), 0) };
                 let Some(from) = from else { continue };
-                let weights = &half.weights[(from * half.offsets.len() + o) * width..][..width];
                 // Column 2j + 1 + shift, from the first that is inside.
                 let first = (-shift).max(0).unsigned_abs() / 2;
                 let start = (2 * first + 1).wrapping_add_signed(shift);
                 if first < w && start < width {
-                    let pairs = weights[start..].chunks_exact(2);
-                    let (plane, last) = (&mut plane[first..], pairs.remainder().first());
-                    if let (Some(value), Some(&last)) = (plane.get_mut(pairs.len()), last) {
-                        *value = last;
-                    }
-                    plane.iter_mut().zip(pairs).for_each(|(value, pair)| *value = pair[0]);
+                    half.alternate(from, o, start, &mut plane[first..]);
                 }
             }
         });

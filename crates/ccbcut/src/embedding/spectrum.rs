@@ -21,7 +21,7 @@ use crate::{
     graph::Graph,
     labels::Labels,
     linalg::{
-        LinearOperator, axpy,
+        LinearOperator, axpy, block_for,
         cholesky::{Factor, Scalar, Symbolic},
         conjugate,
         davidson::{self, Outcome},
@@ -47,6 +47,12 @@ const ACCEPTED: f64 = 0.5;
 /// Operations of a factorisation per entry of the factor that take as long as one column takes in a step of the block solver:
 /// it is read twice, and beside it go a product with the edges and those with the basis.
 const FLOPS_PER_ENTRY: f64 = 5.0;
+
+/// Steps that double precision takes as well.
+const PRECISE_STEPS: f64 = 3.0;
+
+/// From so many pairs on it is asked which precision is faster.
+const MANY_PAIRS: usize = 6;
 
 /// What may be asked of the eigensolver.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -357,7 +363,9 @@ impl Connected<'_> {
         if is_single && !self.is_demanding(false) {
             let outcome = self.davidson_factored::<f32>(params, &start);
             if let Some(outcome) = &outcome {
-                self.is_demanding(outcome.is_slow || outcome.mapped as f64 > self.patience());
+                self.is_demanding(
+                    outcome.is_slow || outcome.mapped as f64 > self.patience(params.n_pairs, &start),
+                );
                 if outcome.is_slow {
                     start = Cow::Owned([outcome.vectors.as_slice(), &outcome.guards].concat());
                 }
@@ -377,10 +385,16 @@ impl Connected<'_> {
         known.is_demanding
     }
 
-    /// How many columns could go through a solver's steps in the time that a factor in double precision takes.
-    fn patience(&self) -> f64 {
+    /// How many columns could go through a solver's steps in the time that a factor in double precision and what it takes
+    /// with it would need. Few columns are always taken to the end, as their steps are cheap, and so is what does not start
+    /// from an earlier solution: many steps are no sign of rounding there.
+    fn patience(&self, n_pairs: usize, start: &[f64]) -> f64 {
+        if n_pairs < MANY_PAIRS || start.is_empty() {
+            return f64::INFINITY;
+        }
         let worth = |s: &Symbolic| s.flops() / (FLOPS_PER_ENTRY * s.entries().max(1.0));
-        self.factor_structure().map_or(f64::INFINITY, worth)
+        let steps = PRECISE_STEPS * block_for(n_pairs) as f64;
+        self.factor_structure().map_or(f64::INFINITY, |structure| worth(structure) + steps)
     }
 
     /// The best of a few separations into clusters.
@@ -478,7 +492,11 @@ impl Connected<'_> {
         let q = limits::null_vector(self.scale);
         let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
         // There is nothing better than double precision.
-        let patience = if size_of::<T>() < size_of::<f64>() { self.patience() } else { f64::INFINITY };
+        let patience = if size_of::<T>() < size_of::<f64>() {
+            self.patience(params.n_pairs, start)
+        } else {
+            f64::INFINITY
+        };
         Some(self.davidson(&inverse, &q, params, start, (60, patience)))
     }
 
@@ -601,4 +619,38 @@ fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
 fn finished(outcome: Outcome) -> Eigenpairs {
     let Outcome { values, vectors, guards, residual, steps, .. } = outcome;
     Eigenpairs { values, vectors, guards, residual, steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{graph::half_disc, random::Random};
+
+    /// Sweep by sweep the weights of a grid drift apart. From where single precision gets slow, double precision is taken at
+    /// once, and the pairs are those of the dense solver throughout.
+    #[test]
+    fn many_columns_go_on_in_double_precision() {
+        let mut random = Random::new(5);
+        let exponents: Vec<f64> = (0..2000).map(|_| random.uniform()).collect();
+        let grid = Graph::from_stencil(16, 17, half_disc(6.0), |_, _| 1.0).unwrap();
+        let grid = grid.induced(&(0..272).collect::<Vec<u32>>());
+        let spectrum = Spectrum::analyze(&grid);
+        let pi = vec![1.0; grid.n_vertices()];
+        let is_demanding = || spectrum.pieces[0].known.lock().unwrap().is_demanding;
+        let (mut turned, mut warm) = (Vec::new(), Vec::new());
+        for decades in [1.0, 6.0, 9.0, 11.0, 12.0] {
+            let weight = |i: usize, j: usize, _: f64| 10_f64.powf(-decades * exponents[(7 * i + j) % 2000]);
+            let graph = grid.map_weights(weight);
+            let params = EigenParams { tol: 1e-8, ..EigenParams::new(14) };
+            let found = spectrum.smallest(&graph, &pi, &params, Some(&warm)).unwrap();
+            assert!(found.residual <= params.tol, "{decades} decades: {}", found.residual);
+            let (values, _) = dense::laplacian_eigen(&graph, &pi);
+            for (a, b) in found.values.iter().zip(&values) {
+                assert!((a - b).abs() <= 1e-6 * b, "{decades} decades: {a} {b}");
+            }
+            turned.push(is_demanding());
+            warm = [found.vectors, found.guards].concat();
+        }
+        assert!(!turned[0] && turned[4], "{turned:?}");
+    }
 }

@@ -152,8 +152,9 @@ impl pulp::NullaryFnOnce for Table<'_> {
     #[inline(always)]
     fn call(mut self) -> Vec<Edge> {
         let (stencil, per_row) = (self.stencil, self.stencil.offsets.len() * self.stencil.width);
+        let mut room = Vec::new();
         for row in self.first..(self.first + BAND).min(stencil.height) {
-            let weights = &stencil.weights[row * per_row..(row + 1) * per_row];
+            let weights = stencil.weights.row(row, per_row, &mut room);
             for (&offset, weights) in stencil.offsets.iter().zip(weights.chunks_exact(stencil.width)) {
                 if row + offset.0 < stencil.height {
                     self.add(row, offset, weights);

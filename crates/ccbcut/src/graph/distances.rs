@@ -105,7 +105,8 @@ impl<'a> Distances<'a> {
                 Storage::Sparse(sparse.csr.with_edge_weights(&values, memory))
             }
             Edges::Stencil(planes) => {
-                let memory = if let Some(Storage::Stencil(old)) = old { old.weights } else { Vec::new() };
+                let memory =
+                    if let Some(Storage::Stencil(old)) = old { old.weights.into_vec() } else { Vec::new() };
                 Storage::Stencil(planes.reweighted(memory, f))
             }
         };

@@ -22,12 +22,14 @@ mod product;
 mod rank;
 mod stencil;
 mod symmetrize;
+mod weights;
 
 pub use balance::Balance;
 pub use laplacian::Laplacian;
-pub(crate) use pixels::HalfStencil;
+pub(crate) use pixels::{HalfStencil, HalfWeights};
 pub use stencil::half_disc;
 pub use symmetrize::Symmetrize;
+pub(crate) use weights::{PairWeights, Recipe};
 
 use std::sync::OnceLock;
 

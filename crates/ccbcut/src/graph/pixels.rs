@@ -13,10 +13,14 @@ use super::{
     Graph, Storage,
     build::check_vertex_count,
     stencil::{Offsets, Stencil},
+    weights::{Recipe, Weights, columns},
 };
 
 /// Rows of the image in a band.
 const BAND: usize = 16;
+
+/// Edges of one offset whose ends are compared at a time.
+const STRETCH: usize = 32;
 
 /// The stored half of a pixel graph: `weights[(row * offsets.len() + offset) * width + column]`, zero where there is
 /// no edge.
@@ -26,7 +30,83 @@ pub struct HalfStencil<'a, T> {
     pub width: usize,
     /// Forward offsets (rows down, columns right), in raster order.
     pub offsets: &'a [(usize, isize)],
-    pub weights: &'a [T],
+    pub weights: HalfWeights<'a, T>,
+}
+
+/// Where they are kept, or what they are found from.
+#[derive(Debug, Clone, Copy)]
+pub enum HalfWeights<'a, T> {
+    Kept(&'a [T]),
+    Found(&'a dyn OffsetRows<T>),
+}
+
+/// Weights that are found one offset and row at a time.
+pub trait OffsetRows<T>: std::fmt::Debug + Sync {
+    /// The weights of an offset from a row, zero where it leads outside.
+    fn find(&self, row: usize, offset: usize, weights: &mut [T]);
+
+    /// Those of every second column from one on, all of which it leads inside from.
+    fn find_alternate(&self, row: usize, offset: usize, first: usize, weights: &mut [T]);
+}
+
+impl OffsetRows<f32> for Recipe {
+    fn find(&self, row: usize, offset: usize, weights: &mut [f32]) {
+        self.offset_row(row, offset, weights);
+    }
+
+    fn find_alternate(&self, row: usize, offset: usize, first: usize, weights: &mut [f32]) {
+        self.alternate(row, offset, first, weights);
+    }
+}
+
+impl<'a, T: Copy + Default> HalfStencil<'a, T> {
+    /// The weights of one offset from a row; `room` holds them where they are not kept.
+    pub fn offset_row<'b>(&self, row: usize, offset: usize, room: &'b mut Vec<T>) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        match self.weights {
+            HalfWeights::Kept(weights) => {
+                &weights[(row * self.offsets.len() + offset) * self.width..][..self.width]
+            }
+            HalfWeights::Found(recipe) => {
+                room.resize(self.width, T::default());
+                recipe.find(row, offset, room);
+                room
+            }
+        }
+    }
+
+    /// Those of every second column from one on.
+    pub fn alternate(&self, row: usize, offset: usize, first: usize, out: &mut [T]) {
+        let (dr, dc) = self.offsets[offset];
+        let columns = columns(self.width, dc);
+        if row + dr >= self.height {
+            out.fill(T::default());
+            return;
+        }
+        match self.weights {
+            HalfWeights::Kept(weights) => {
+                let weights = &weights[(row * self.offsets.len() + offset) * self.width..][..self.width];
+                let pairs = weights.get(first..).unwrap_or_default().chunks_exact(2);
+                let last = pairs.remainder().first();
+                if let (Some(value), Some(&last)) = (out.get_mut(pairs.len()), last) {
+                    *value = last;
+                }
+                out.iter_mut().zip(pairs).for_each(|(value, pair)| *value = pair[0]);
+            }
+            HalfWeights::Found(recipe) => {
+                // Columns from which the offset leads outside, on either side.
+                let before = columns.start.saturating_sub(first).div_ceil(2).min(out.len());
+                let inside = columns.end.saturating_sub(first).div_ceil(2).min(out.len()).max(before);
+                out[..before].fill(T::default());
+                out[inside..].fill(T::default());
+                if before < inside {
+                    recipe.find_alternate(row, offset, first + 2 * before, &mut out[before..inside]);
+                }
+            }
+        }
+    }
 }
 
 impl Graph {
@@ -104,7 +184,7 @@ impl Graph {
     ) -> Result<Self> {
         check_vertex_count(height.saturating_mul(width))?;
         let weights = vec![0.0_f32; offsets.len() * width * height];
-        Self::filled(Stencil { height, width, offsets, weights, cells: None }, fill)
+        Self::filled(Stencil { height, width, offsets, weights: weights.into(), cells: None }, fill)
     }
 
     /// The graph of a stencil once `fill(stencil, row, weights)` has changed the weights of every band, where they are.
@@ -114,7 +194,7 @@ impl Graph {
     ) -> Result<Self> {
         let width = stencil.width;
         let per_row = stencil.offsets.len() * width;
-        let mut weights = std::mem::take(&mut stencil.weights);
+        let mut weights = std::mem::replace(&mut stencil.weights, Vec::new().into()).into_vec();
         let bands = parallel::map_chunks(&mut weights, BAND * per_row, |band, part| {
             fill(&stencil, band * BAND, part)
         });
@@ -126,7 +206,7 @@ impl Graph {
             let col = (row + dr) * width + c.wrapping_add_signed(dc);
             return Err(Error::InvalidWeight { row: row * width + c, col, weight: f64::from(weights[bad]) });
         }
-        stencil.weights = weights;
+        stencil.weights = weights.into();
         let (degrees, n_edges) = added_up(&stencil, &bands);
         let (storage, degrees) = (Storage::Stencil(stencil), degrees.into());
         Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges, columns: Vec::new() })
@@ -153,17 +233,21 @@ impl Graph {
                     && (other.height, other.width) == (stencil.height, stencil.width)
                     && other.offsets == stencil.offsets =>
             {
-                Some(other.weights)
+                Some(other)
             }
             Some((got, _)) => return Err(mismatch(got)),
         };
         let per_row = stencil.offsets.len() * stencil.width;
         Self::filled(stencil, |stencil, first, part| {
             let mut sums = BandSums::new(stencil, first);
+            let mut room = Vec::new();
             for (row, weights) in (first..).zip(part.chunks_exact_mut(per_row)) {
-                let others = others.map(|others| &others[row * per_row..][..per_row]);
-                for (k, w) in weights.iter_mut().enumerate() {
-                    *w = f(*w, others.map_or(0.0, |others| others[k]));
+                let width = stencil.width.max(1);
+                for (o, weights) in weights.chunks_exact_mut(width).enumerate() {
+                    let others = others.as_ref().map(|others| others.offset_row(row, o, &mut room));
+                    for (k, w) in weights.iter_mut().enumerate() {
+                        *w = f(*w, others.map_or(0.0, |others| others[k]));
+                    }
                 }
                 sums.add_row(stencil, row, weights);
             }
@@ -171,10 +255,41 @@ impl Graph {
         })
     }
 
-    /// The stored half of a pixel graph; `None` for compressed rows.
+    /// As [`Graph::from_stencil_rows`], but the weights are not written down until somebody asks for more than walks along
+    /// the rows.
+    ///
+    /// # Errors
+    /// As [`Graph::from_stencil`].
+    pub(crate) fn from_recipe(recipe: &Recipe) -> Result<Self> {
+        let (height, width, offsets) = (recipe.height, recipe.width, recipe.offsets.clone());
+        check_vertex_count(height.saturating_mul(width))?;
+        let stencil =
+            Stencil { height, width, offsets, weights: Weights::found(recipe.clone()), cells: None };
+        let bands = band_sums(&stencil);
+        if bands.iter().any(|band| band.is_invalid) {
+            // It will say which.
+            return Self::from_stencil_rows(height, width, stencil.offsets, |p, q, out| {
+                recipe.pairs.fill(p, q, out);
+            });
+        }
+        let (degrees, n_edges) = added_up(&stencil, &bands);
+        let (storage, degrees) = (Storage::Stencil(stencil), degrees.into());
+        Ok(Self { storage, degrees, self_loops: Vec::new(), n_edges, columns: Vec::new() })
+    }
+
+    /// How many weights of a pixel graph are kept; 0 for compressed rows, and where they are found anew on every walk.
+    pub(crate) fn n_kept_weights(&self) -> usize {
+        if let Storage::Stencil(stencil) = &self.storage { stencil.weights.n_kept() } else { 0 }
+    }
+
+    /// The half of a pixel graph that counts; `None` for compressed rows.
     pub(crate) fn half_stencil(&self) -> Option<HalfStencil<'_, f32>> {
         let Storage::Stencil(Stencil { height, width, offsets, weights, cells: None }) = &self.storage else {
             return None;
+        };
+        let weights = match weights.recipe() {
+            Some(recipe) => HalfWeights::Found(recipe),
+            None => HalfWeights::Kept(weights),
         };
         Some(HalfStencil { height: *height, width: *width, offsets, weights })
     }
@@ -194,14 +309,19 @@ pub(super) fn row_sums(stencil: &Stencil) -> (Vec<f64>, usize) {
     if per_row == 0 {
         return (vec![0.0; stencil.n_vertices()], 0);
     }
-    let bands = parallel::map(stencil.height.div_ceil(BAND), |band| {
+    added_up(stencil, &band_sums(stencil))
+}
+
+fn band_sums(stencil: &Stencil) -> Vec<BandSums> {
+    let per_row = stencil.offsets.len() * stencil.width;
+    parallel::map(stencil.height.div_ceil(BAND), |band| {
         let mut sums = BandSums::new(stencil, band * BAND);
+        let mut room = Vec::new();
         for row in band * BAND..((band + 1) * BAND).min(stencil.height) {
-            sums.add_row(stencil, row, &stencil.weights[row * per_row..(row + 1) * per_row]);
+            sums.add_row(stencil, row, stencil.weights.row(row, per_row, &mut room));
         }
         sums
-    });
-    added_up(stencil, &bands)
+    })
 }
 
 /// What one band of rows adds to the degrees.
@@ -286,9 +406,11 @@ fn leaving_weights(stencil: &Stencil, labels: &[u32]) -> Vec<f64> {
     let (height, width) = (stencil.height, stencil.width);
     let per_row = stencil.offsets.len() * width;
     let rows = BAND + reach(&stencil.offsets);
+    let recipe = stencil.weights.recipe();
     let bands = parallel::map(height.div_ceil(BAND), |band| {
         let first = band * BAND;
         let mut leaving = vec![0.0; rows.min(height - first) * width];
+        let mut room = vec![0.0; if recipe.is_some() { width } else { 0 }];
         for row in first..(first + BAND).min(height) {
             for (o, &(dr, dc)) in stencil.offsets.iter().enumerate().filter(|(_, o)| row + o.0 < height) {
                 let columns = stencil.columns(dc);
@@ -297,8 +419,21 @@ fn leaving_weights(stencil: &Stencil, labels: &[u32]) -> Vec<f64> {
                 }
                 let (here, there) = (row * width + columns.start, (row + dr) * width);
                 let there = there + columns.start.wrapping_add_signed(dc);
-                let weights = &stencil.weights[row * per_row + o * width..][columns.clone()];
                 let (own, others) = (&labels[here..][..columns.len()], &labels[there..][..columns.len()]);
+                let weights = match recipe {
+                    Some(recipe) => {
+                        let room = &mut room[columns.clone()];
+                        let stretches = own.chunks(STRETCH).zip(others.chunks(STRETCH));
+                        for (s, (room, (own, others))) in room.chunks_mut(STRETCH).zip(stretches).enumerate()
+                        {
+                            if own != others {
+                                recipe.stretch(row, o, columns.start + s * STRETCH, room);
+                            }
+                        }
+                        &*room
+                    }
+                    None => &stencil.weights[row * per_row + o * width..][columns.clone()],
+                };
                 let at = [here - first * width, there - first * width];
                 simd::widest(AddLeaving { own, others, weights, leaving: &mut leaving, at });
             }
@@ -329,7 +464,6 @@ impl pulp::NullaryFnOnce for AddLeaving<'_> {
     /// Most stretches of a row have no such edge and are passed over by comparing the labels alone.
     #[inline(always)]
     fn call(self) {
-        const STRETCH: usize = 32;
         let stretches = self.own.chunks(STRETCH).zip(self.others.chunks(STRETCH));
         for (s, ((own, others), weights)) in stretches.zip(self.weights.chunks(STRETCH)).enumerate() {
             let mut differs = 0;
@@ -362,6 +496,7 @@ pub(super) fn components(stencil: &Stencil) -> Labels {
     let mut n_components = stencil.n_vertices();
     let mut order: Vec<usize> = (0..stencil.offsets.len()).collect();
     order.sort_by_key(|&o| stencil.offsets[o].0 + stencil.offsets[o].1.unsigned_abs());
+    let mut room = Vec::new();
     for o in order {
         if n_components <= 1 {
             break;
@@ -369,8 +504,16 @@ pub(super) fn components(stencil: &Stencil) -> Labels {
         let (dr, dc) = stencil.offsets[o];
         let columns = stencil.columns(dc);
         let before = n_components;
+        let recipe = stencil.weights.recipe();
         for row in 0..height.saturating_sub(dr) {
-            let weights = &stencil.weights[stencil.index(row, o, 0)..][..width];
+            let weights = match recipe {
+                Some(recipe) => {
+                    room.resize(width, 0.0);
+                    recipe.offset_row(row, o, &mut room);
+                    room.as_slice()
+                }
+                None => &stencil.weights[stencil.index(row, o, 0)..][..width],
+            };
             for c in columns.clone() {
                 let (p, q) = (row * width + c, (row + dr) * width + c.wrapping_add_signed(dc));
                 if weights[c] > 0.0 && roots[p] != roots[q] {

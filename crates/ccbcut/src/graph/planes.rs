@@ -104,7 +104,7 @@ impl<'a> Planes<'a> {
             height: *height,
             width: *width,
             offsets: offsets.clone(),
-            weights: memory,
+            weights: memory.into(),
             cells: cells.clone(),
         }
     }

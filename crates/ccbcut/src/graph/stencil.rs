@@ -6,7 +6,10 @@
 
 use crate::parallel;
 
-use super::product::{Real, Write};
+use super::{
+    product::{Real, Write},
+    weights::{self, Weights},
+};
 
 /// Offsets (rows, columns) that point forward (down, or right in the same row), in raster order.
 pub(super) type Offsets = Vec<(usize, isize)>;
@@ -26,7 +29,7 @@ pub(super) struct Stencil {
     pub(super) width: usize,
     pub(super) offsets: Offsets,
     /// `weights[(row * offsets.len() + offset) * width + column]`
-    pub(super) weights: Vec<f32>,
+    pub(super) weights: Weights,
     /// Which pixels are vertices; `None` when all are.
     pub(super) cells: Option<Cells>,
 }
@@ -161,7 +164,7 @@ impl Stencil {
             }
         });
         let cells = Some(Cells { pixels, vertices: numbers });
-        Some(Self { height, width, offsets: self.offsets.clone(), weights, cells })
+        Some(Self { height, width, offsets: self.offsets.clone(), weights: weights.into(), cells })
     }
 
     /// Calls `f(j, w)` for the neighbours at most [`NEAR`] pixels away.
@@ -200,7 +203,7 @@ impl Stencil {
     }
 
     pub(super) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
-        let mut weights = self.weights.clone();
+        let mut weights = self.weights.to_vec();
         let per_row = self.offsets.len() * self.width;
         parallel::for_each_chunk(&mut weights, per_row, |row, part| {
             for (o, &(dr, dc)) in self.offsets.iter().enumerate() {
@@ -220,7 +223,7 @@ impl Stencil {
             height: self.height,
             width: self.width,
             offsets: self.offsets.clone(),
-            weights,
+            weights: weights.into(),
             cells: self.cells.clone(),
         }
     }
@@ -249,9 +252,7 @@ impl Stencil {
     /// The columns c of a row of the image for which c + dc lies inside.
     #[inline]
     pub(super) fn columns(&self, dc: isize) -> std::ops::Range<usize> {
-        let start = (-dc).max(0) as usize;
-        let end = self.width.saturating_sub(dc.max(0) as usize);
-        start.min(end)..end
+        weights::columns(self.width, dc)
     }
 }
 

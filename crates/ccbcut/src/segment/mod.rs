@@ -266,22 +266,36 @@ impl Segmenter {
         self.partitioner.check(active)?;
         let mut watch = Stopwatch::start();
         control.tell(Progress::Stage("affinity"));
-        let graph = self.affinity.graph_masked(image, mask)?;
+        let grid = Grid::new(image, mask);
+        let graph = self.pixel_graph(image, mask, &grid)?;
         watch.lap("affinity");
 
         control.tell(Progress::Stage("coarsen"));
-        let grid = Grid::new(image, mask);
         let pyramid = self.pyramid(&graph, &grid)?;
         let coarse = Coarse::new(&pyramid, grid.active_at(pyramid.n_levels()));
         watch.lap("coarsen");
         next(&Scene { graph: &graph, pyramid: &pyramid, coarse: &coarse, grid: &grid }, control, watch)
     }
 
-    /// The decimations of a graph, as many as the image allows.
-    fn pyramid<'g>(&self, graph: &'g Graph, grid: &Grid<'_>) -> Result<Hierarchy<'g>> {
+    /// How often the graph is decimated: as the image allows.
+    fn n_levels(&self, grid: &Grid<'_>) -> usize {
         let n_pixels = grid.height * grid.width;
         let levels = self.levels.unwrap_or_else(|| default_levels(self.partitioner.variant, n_pixels));
-        let levels = grid.possible_levels(levels, self.partitioner.n_segments + 1);
+        grid.possible_levels(levels, self.partitioner.n_segments + 1)
+    }
+
+    /// The graph of the pixels. Where it is decimated nobody but walks along its rows needs it; parts of it, as masks leave, are cut
+    /// out of what is kept.
+    fn pixel_graph(&self, image: &Image, mask: Option<&[bool]>, grid: &Grid<'_>) -> Result<Graph> {
+        if self.n_levels(grid) > 0 && mask.is_none() {
+            return self.affinity.passing_graph_masked(image, mask);
+        }
+        self.affinity.graph_masked(image, mask)
+    }
+
+    /// The decimations of a graph.
+    fn pyramid<'g>(&self, graph: &'g Graph, grid: &Grid<'_>) -> Result<Hierarchy<'g>> {
+        let levels = self.n_levels(grid);
         let pyramid = Hierarchy::build(graph, grid.height, grid.width, levels, 1)?;
         let drops = self.partitioner.variant == Variant::Released;
         let drops = drops && self.partitioner.method == Method::Hierarchical;

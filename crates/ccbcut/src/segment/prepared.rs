@@ -59,9 +59,9 @@ impl Prepared {
     pub fn n_bytes(&self) -> usize {
         let coarse = self.pyramid.as_ref().map_or(0, |pyramid| pyramid.coarse_graph().n_edges());
         let n = self.graph.n_vertices();
-        // A pixel has four bytes for each edge, a coarse vertex twelve for each end of one; a row of the way up has some
+        // A pixel has four bytes for each edge that is kept, a coarse vertex twelve for each end of one; a row of the way up has some
         // eighty entries of twelve bytes.
-        4 * self.graph.n_edges() + 24 * coarse + n * (16 + 80 * 12)
+        4 * self.graph.n_kept_weights() + 24 * coarse + n * (16 + 80 * 12)
     }
 
     /// What a label map costs on the graph of the pixels, and each part's term of (7) under a balance.
@@ -116,7 +116,7 @@ impl Segmenter {
             self.partitioner.check(grid.pixels().len())?;
             let mut watch = Stopwatch::start();
             control.tell(Progress::Stage("affinity"));
-            let graph = self.affinity.graph_masked(image, mask)?;
+            let graph = self.pixel_graph(image, mask, &grid)?;
             watch.lap("affinity");
             if control.signals().is_stopped() {
                 return Err(Error::Interrupted);

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use ccbcut::{
     Balance, Control, Image, LabelMap, Method, Segmentation, Segmenter,
     affinity::{LabAffinity, LabKernel, Neighborhood},
-    memory::{ImageRun, of_image},
+    memory::{ImageRun, PixelWeights, of_image},
 };
 use ccbcut_io::{Decoded, Limits};
 
@@ -79,6 +79,7 @@ impl Picture {
             affinities: 1,
             detects_contours: false,
             learns_pairs: false,
+            weights: if picture.mask.is_some() { PixelWeights::Kept } else { PixelWeights::Found },
             height,
             width,
             channels: picture.image.channels(),
