@@ -423,13 +423,7 @@ fn leaving_weights(stencil: &Stencil, labels: &[u32]) -> Vec<f64> {
                 let weights = match recipe {
                     Some(recipe) => {
                         let room = &mut room[columns.clone()];
-                        let stretches = own.chunks(STRETCH).zip(others.chunks(STRETCH));
-                        for (s, (room, (own, others))) in room.chunks_mut(STRETCH).zip(stretches).enumerate()
-                        {
-                            if own != others {
-                                recipe.stretch(row, o, columns.start + s * STRETCH, room);
-                            }
-                        }
+                        find_between(recipe, (row, o, columns.start), own, others, room);
                         &*room
                     }
                     None => &stencil.weights[row * per_row + o * width..][columns.clone()],
@@ -446,6 +440,34 @@ fn leaving_weights(stencil: &Stencil, labels: &[u32]) -> Vec<f64> {
         here.iter_mut().zip(part).for_each(|(sum, w)| *sum += w);
     }
     leaving
+}
+
+/// Sets the weights of an offset from some columns of a row on wherever the labels of the two ends differ, and of others near
+/// by; the rest stays as it is.
+fn find_between(
+    recipe: &Recipe,
+    (row, offset, first): (usize, usize, usize),
+    own: &[u32],
+    others: &[u32],
+    weights: &mut [f32],
+) {
+    let len = weights.len();
+    let differs = |start: usize| {
+        let end = len.min(start + STRETCH);
+        own[start..end] != others[start..end]
+    };
+    let mut start = 0;
+    while start < len {
+        let mut end = start;
+        while end < len && differs(end) {
+            end += STRETCH;
+        }
+        if end > start {
+            let end = end.min(len);
+            recipe.stretch(row, offset, first + start, &mut weights[start..end]);
+        }
+        start = end + STRETCH;
+    }
 }
 
 /// Adds each weight between different labels at both its ends.
@@ -508,8 +530,12 @@ pub(super) fn components(stencil: &Stencil) -> Labels {
         for row in 0..height.saturating_sub(dr) {
             let weights = match recipe {
                 Some(recipe) => {
+                    // Only those between pixels that are not joined already.
                     room.resize(width, 0.0);
-                    recipe.offset_row(row, o, &mut room);
+                    let (own, others) = (row * width + columns.start, (row + dr) * width + columns.start);
+                    let (own, others) = (&roots[own..], &roots[others.wrapping_add_signed(dc)..]);
+                    let place = (row, o, columns.start);
+                    find_between(recipe, place, own, others, &mut room[columns.clone()]);
                     room.as_slice()
                 }
                 None => &stencil.weights[stencil.index(row, o, 0)..][..width],
