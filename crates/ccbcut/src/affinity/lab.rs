@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use pulp::{Simd, WithSimd};
+
 use crate::{
     error::{Error, Result},
     graph::{Graph, PairWeights, Recipe},
@@ -13,7 +15,10 @@ use crate::{
     parallel, simd,
 };
 
-use super::{Affinity, Neighborhood, check_mask, exp::exp_of_negative};
+use super::{
+    Affinity, Neighborhood, check_mask,
+    exp::{exp_of_negative, exp_of_negatives},
+};
 
 /// Smallest distance of the released kernel, on colours coded in [0, 1].
 const RELEASED_FLOOR: f32 = 1e-4;
@@ -318,6 +323,9 @@ impl<W: Weight + Send> PairWeights for Pairs<W> {
 /// What becomes of a squared distance.
 trait Weight: Sync {
     fn of(&self, squared: f32) -> f32;
+
+    /// The same for a register of them, to the last bit.
+    fn of_register<S: Simd>(&self, simd: S, squared: S::f32s) -> S::f32s;
 }
 
 struct Squared;
@@ -325,6 +333,11 @@ struct Squared;
 impl Weight for Squared {
     #[inline(always)]
     fn of(&self, squared: f32) -> f32 {
+        squared
+    }
+
+    #[inline(always)]
+    fn of_register<S: Simd>(&self, _: S, squared: S::f32s) -> S::f32s {
         squared
     }
 }
@@ -345,6 +358,11 @@ impl Weight for GaussianWeight {
     fn of(&self, squared: f32) -> f32 {
         exp_of_negative(-self.rate * squared)
     }
+
+    #[inline(always)]
+    fn of_register<S: Simd>(&self, simd: S, squared: S::f32s) -> S::f32s {
+        exp_of_negatives(simd, simd.mul_f32s(simd.splat_f32s(-self.rate), squared))
+    }
 }
 
 struct ReleasedWeight {
@@ -356,6 +374,12 @@ impl Weight for ReleasedWeight {
     fn of(&self, squared: f32) -> f32 {
         exp_of_negative(-self.rate * squared.sqrt().max(RELEASED_FLOOR))
     }
+
+    #[inline(always)]
+    fn of_register<S: Simd>(&self, simd: S, squared: S::f32s) -> S::f32s {
+        let distance = simd.max_f32s(simd.sqrt_f32s(squared), simd.splat_f32s(RELEASED_FLOOR));
+        exp_of_negatives(simd, simd.mul_f32s(simd.splat_f32s(-self.rate), distance))
+    }
 }
 
 /// The loop of [`Colors::fill`].
@@ -365,15 +389,25 @@ struct Fill<'a, W> {
     weight: &'a W,
 }
 
-impl<W: Weight> pulp::NullaryFnOnce for Fill<'_, W> {
+impl<W: Weight> WithSimd for Fill<'_, W> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let len = self.weights.len();
-        let [(l, m), (a, b), (c, d)] = self.planes;
-        let (l, m, a, b, c, d) = (&l[..len], &m[..len], &a[..len], &b[..len], &c[..len], &d[..len]);
-        for (k, w) in self.weights.iter_mut().enumerate() {
+        let planes = self.planes.map(|(a, b)| (S::as_simd_f32s(&a[..len]), S::as_simd_f32s(&b[..len])));
+        let (weights, last) = S::as_mut_simd_f32s(self.weights);
+        let [(l, m), (a, b), (c, d)] = planes.map(|(a, b)| (&a.0[..weights.len()], &b.0[..weights.len()]));
+        for (k, w) in weights.iter_mut().enumerate() {
+            let square = |a: S::f32s, b: S::f32s| {
+                let difference = simd.sub_f32s(a, b);
+                simd.mul_f32s(difference, difference)
+            };
+            let sum = simd.add_f32s(square(l[k], m[k]), square(a[k], b[k]));
+            *w = self.weight.of_register(simd, simd.add_f32s(sum, square(c[k], d[k])));
+        }
+        let [(l, m), (a, b), (c, d)] = planes.map(|(a, b)| (&a.1[..last.len()], &b.1[..last.len()]));
+        for (k, w) in last.iter_mut().enumerate() {
             let (x, y, z) = (l[k] - m[k], a[k] - b[k], c[k] - d[k]);
             *w = self.weight.of(x * x + y * y + z * z);
         }
