@@ -48,8 +48,8 @@ const ACCEPTED: f64 = 0.5;
 /// it is read twice, and beside it go a product with the edges and those with the basis.
 const FLOPS_PER_ENTRY: f64 = 5.0;
 
-/// Steps that double precision takes as well.
-const PRECISE_STEPS: f64 = 3.0;
+/// Steps that double precision may take as well: up to here it is not known that rounding is what makes them many.
+const PRECISE_STEPS: f64 = 8.0;
 
 /// From so many pairs on it is asked which precision is faster.
 const MANY_PAIRS: usize = 6;
