@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use ccbcut::{
     Image, Report, Segmenter,
-    memory::{Prediction, of_image},
+    memory::{ImageRun, PixelWeights, Prediction, of_image},
 };
 use ccbcut_serve::{Config, Engine, Server, Source};
 use clap::Parser;
@@ -137,7 +137,9 @@ fn parsed(words: &[String]) -> Result<SegmentArgs, String> {
 }
 
 fn predict(args: &SegmentArgs, image: &Image) -> ccbcut::Result<Prediction> {
-    Ok(of_image(&library::image_run(image, &args.graph, &args.embedding, &args.partition)?))
+    let run = library::image_run(image, &args.graph, &args.embedding, &args.partition)?;
+    // Of a picture with transparent parts the weights are kept, and whether it has any is not known here.
+    Ok(of_image(&ImageRun { weights: PixelWeights::Kept, ..run }))
 }
 
 impl Engine for Lent {

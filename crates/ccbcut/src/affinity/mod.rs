@@ -3,6 +3,7 @@
 //! An [`Affinity`] ties every pixel to the pixels of a disc around it, its [`Neighborhood`], by weights that are
 //! large where two pixels look as if they belong together. One construction per file.
 
+mod colors;
 mod contour;
 mod exp;
 mod features;

@@ -9,6 +9,7 @@
 mod clusters;
 pub mod complement;
 mod config;
+mod connected;
 mod gmm;
 mod irrq;
 mod kappa;

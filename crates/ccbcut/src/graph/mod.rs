@@ -14,6 +14,7 @@ mod contract;
 mod csr;
 pub(crate) mod distances;
 pub mod gallery;
+mod half_stencil;
 mod interleaved;
 mod laplacian;
 mod pixels;
@@ -25,8 +26,8 @@ mod symmetrize;
 mod weights;
 
 pub use balance::Balance;
+pub(crate) use half_stencil::{HalfStencil, HalfWeights};
 pub use laplacian::Laplacian;
-pub(crate) use pixels::{HalfStencil, HalfWeights};
 pub use stencil::half_disc;
 pub use symmetrize::Symmetrize;
 pub(crate) use weights::{PairWeights, Recipe};

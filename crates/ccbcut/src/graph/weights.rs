@@ -1,7 +1,7 @@
 //! The weights of a pixel graph: kept, or found anew on every walk over the edges.
 //!
-//! Fresh memory is dear: to write down the 24 million weights of a photograph takes several times as long as to find them, and
-//! a cut of a decimated image walks over them four times. So a graph may hold what they are found from, and whoever walks
+//! Fresh memory is dear: before a hundred megabytes can be written to, the system needs some 40 ms to hand them out, and a cut
+//! of a decimated image walks over the 24 million weights of a photograph four times only. So a graph may hold what they are found from, and whoever walks
 //! along the rows asks for a row at a time. All others see a slice, for which the weights are written down when it is first
 //! asked for.
 

@@ -2,7 +2,7 @@
 
 use crate::{image::Image, parallel, random::Random};
 
-use super::{super::lab::STEPS, FeatureNeighbors, inverse_norm};
+use super::{super::colors::STEPS, FeatureNeighbors, inverse_norm};
 
 /// The most pairs that are looked at.
 const PAIRS: usize = 1 << 18;

@@ -1,0 +1,401 @@
+//! One connected eigenproblem: a chain of solvers, each link judged by ‖A⁺(Ax − λx)‖.
+//!
+//! Block Davidson with a single-precision factor, the same in double precision, for
+//! pieces that all but fall apart a split into clusters (see `clusters`), a dense solver, and at
+//! the end the dense solver of high relative accuracy, which needs no judge.
+
+use std::{
+    borrow::Cow,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use super::{
+    clusters, large,
+    limits::{self, DENSE_LIMIT, MAX_ENTRIES, MAX_FLOPS},
+    plain,
+    spectrum::{EigenParams, Eigenpairs},
+};
+use crate::{
+    error::{Error, Result},
+    graph::Graph,
+    labels::Labels,
+    linalg::{
+        LinearOperator, axpy, block_for,
+        cholesky::{Factor, Scalar, Symbolic},
+        conjugate,
+        davidson::{self, Outcome},
+        dense, dot, norm,
+        orthonormalize::project_out,
+    },
+    parallel,
+};
+
+/// The largest piece that goes to a standard dense solver.
+const DENSE_MAX: usize = 2500;
+
+/// The largest piece that goes to the dense solver of high relative accuracy at the end of the chain.
+const DENSE_RELATIVE_MAX: usize = 600;
+
+/// A solution with an error of up to this is as good as a dense solver's would be.
+const GOOD: f64 = 1e-2;
+
+/// Where nothing better is left, a solution is taken with an error of up to this, and the report tells: ties over 40
+/// decades without a gap may leave one vector of many in doubt, which is no reason to refuse a cut.
+const ACCEPTED: f64 = 0.5;
+
+/// Operations of a factorisation per entry of the factor that take as long as one column takes in a step of the block solver:
+/// it is read twice, and beside it go a product with the edges and those with the basis.
+const FLOPS_PER_ENTRY: f64 = 5.0;
+
+/// Steps that double precision may take as well: up to here it is not known that rounding is what makes them many.
+const PRECISE_STEPS: f64 = 8.0;
+
+/// From so many pairs on it is asked which precision is faster.
+const MANY_PAIRS: usize = 6;
+
+/// What earlier solves of a piece have shown.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// A tree that held the piece together by heavy edges last time.
+    tree: Vec<u32>,
+    /// Whether a factor in single precision took longer than one in double precision would have: sweep by sweep the weights
+    /// drift further apart.
+    pub(super) is_demanding: bool,
+}
+
+/// One connected eigenproblem.
+pub(super) struct Connected<'a> {
+    pub(super) graph: &'a Graph,
+    /// π^-½
+    pub(super) scale: &'a [f64],
+    pub(super) symbolic: Option<&'a Symbolic>,
+    pub(super) costly: Option<&'a OnceLock<Option<Symbolic>>>,
+    pub(super) known: Option<&'a Mutex<Known>>,
+    pub(super) may_split: bool,
+}
+
+impl Connected<'_> {
+    pub(super) fn solve(&self, params: &EigenParams, start: &[f64]) -> Result<Eigenpairs> {
+        let n = self.graph.n_vertices();
+        if n <= DENSE_LIMIT {
+            return Ok(self.dense_relative(params.n_pairs, 0));
+        }
+        let mut best = Best::default();
+        if large::is_large(self.graph) {
+            best.add(large::smallest(self.graph, self.scale, params, start));
+            if best.residual() <= params.tol.max(large::ACCEPTED) {
+                return best.into_pairs(params.tol);
+            }
+        }
+        let is_single = self.is_connected_above(100.0 * <f32 as Scalar>::NEGLIGIBLE);
+        let is_resolved = is_single || !self.may_split || self.is_connected_above(clusters::UNRESOLVED);
+        let is_small = n <= DENSE_RELATIVE_MAX;
+        // What vectors cannot resolve goes by clusters first; what they can, last.
+        for by_clusters in [!is_resolved, is_resolved] {
+            if by_clusters {
+                best.add(self.by_clusters(params));
+            } else if 3 * params.n_pairs < n && (is_resolved || !is_small) {
+                self.iterative_attempts(params, start, is_single, &mut best);
+            }
+            let tol = if self.symbolic.is_none() { params.tol.max(plain::ACCEPTED) } else { params.tol };
+            if best.residual() <= tol {
+                return best.into_pairs(tol);
+            }
+        }
+        if n <= DENSE_MAX && is_resolved && best.residual() > GOOD {
+            best.add(self.dense_checked(params));
+        }
+        if is_small && best.residual() > params.tol {
+            return Ok(self.dense_relative(params.n_pairs, 0));
+        }
+        best.into_pairs(params.tol)
+    }
+
+    /// How a factor is made, at any price that can be paid.
+    fn factor_structure(&self) -> Option<&Symbolic> {
+        let costly = || Symbolic::analyze(self.graph, MAX_FLOPS, MAX_ENTRIES);
+        self.symbolic.or_else(|| self.costly?.get_or_init(costly).as_ref())
+    }
+
+    /// The block solver with each inverse that suits the weights, one after the other, until one converges.
+    fn iterative_attempts(&self, params: &EigenParams, start: &[f64], is_single: bool, best: &mut Best) {
+        if self.symbolic.is_none() {
+            best.add(Some(plain::smallest(self.graph, self.scale, params, start)));
+            if best.residual() <= params.tol.max(plain::ACCEPTED) {
+                return;
+            }
+            if self.factor_structure().is_none() {
+                if best.residual() > plain::ACCEPTED_LAST {
+                    best.add(Some(finished(self.davidson_free(params, start))));
+                }
+                return;
+            }
+        }
+        let mut start = Cow::Borrowed(start);
+        if is_single && !self.is_demanding() {
+            let outcome = self.davidson_factored::<f32>(params, &start);
+            if let Some(outcome) = &outcome {
+                if outcome.is_slow || outcome.mapped as f64 > self.patience(params.n_pairs, &start) {
+                    self.remember_demanding();
+                }
+                if outcome.is_slow {
+                    start = Cow::Owned([outcome.vectors.as_slice(), &outcome.guards].concat());
+                }
+            }
+            best.add(outcome.map(finished));
+        }
+        if best.residual() > params.tol {
+            best.add(self.davidson_factored::<f64>(params, &start).map(finished));
+        }
+    }
+
+    /// Whether earlier solves have shown that double precision is the faster way.
+    fn is_demanding(&self) -> bool {
+        self.known.is_some_and(|known| known.lock().unwrap_or_else(PoisonError::into_inner).is_demanding)
+    }
+
+    fn remember_demanding(&self) {
+        if let Some(known) = self.known {
+            known.lock().unwrap_or_else(PoisonError::into_inner).is_demanding = true;
+        }
+    }
+
+    /// How many columns could go through a solver's steps in the time that a factor in double precision and what it takes
+    /// with it would need. Few columns are always taken to the end, as their steps are cheap, and so is what does not start
+    /// from an earlier solution: many steps are no sign of rounding there.
+    fn patience(&self, n_pairs: usize, start: &[f64]) -> f64 {
+        if n_pairs < MANY_PAIRS || start.is_empty() {
+            return f64::INFINITY;
+        }
+        let worth = |s: &Symbolic| s.flops() / (FLOPS_PER_ENTRY * s.entries().max(1.0));
+        let steps = PRECISE_STEPS * block_for(n_pairs) as f64;
+        self.factor_structure().map_or(f64::INFINITY, |structure| worth(structure) + steps)
+    }
+
+    /// The best of a few separations into clusters.
+    fn by_clusters(&self, params: &EigenParams) -> Option<Eigenpairs> {
+        let mut best = Best::default();
+        if self.may_split {
+            let pi: Vec<f64> = self.scale.iter().map(|s| 1.0 / (s * s)).collect();
+            for labels in clusters::candidates(self.graph, &pi) {
+                best.add(self.split_into_clusters(&labels, params).ok());
+                if best.residual() <= params.tol {
+                    break;
+                }
+            }
+        }
+        best.0
+    }
+
+    /// Solves a graph whose clusters are tied by weights far below everything inside them: first the graph of the
+    /// clusters, whose eigenvectors are constant inside each, then every cluster by itself.
+    fn split_into_clusters(&self, labels: &Labels, params: &EigenParams) -> Result<Eigenpairs> {
+        let n = self.scale.len();
+        let pi: Vec<f64> = self.scale.iter().map(|s| 1.0 / (s * s)).collect();
+        let (quotient, masses) = clusters::quotient(self.graph, labels, &pi);
+        let n_slow = params.n_pairs.min(labels.n_segments() - 1);
+        let quotient_scale: Vec<f64> = masses.iter().map(|m| 1.0 / m.sqrt()).collect();
+        let (graph, scale) = (&quotient, quotient_scale.as_slice());
+        let slow = Connected { graph, scale, symbolic: None, costly: None, known: None, may_split: false };
+        let slow = slow.dense_relative(n_slow, 0);
+        let inside = clusters::inside(self.graph, labels);
+        // One more than needed: the slowest motion inside a cluster says how good the separation is.
+        let n_fast = (params.n_pairs - n_slow + 1).min(n - labels.n_segments());
+        let fast = clusters::fast_pairs(&inside, &pi, &EigenParams { n_pairs: n_fast, ..*params })?;
+        let coupling = match (slow.values.last(), fast.values.first()) {
+            (Some(slow), Some(fast)) => slow / fast,
+            _ => 0.0,
+        };
+        // Eigenvalues are off by the coupling too, not by its square; where a dense solver is at hand, that counts.
+        let coupling = if n <= DENSE_RELATIVE_MAX { 1e3 * coupling } else { coupling };
+        let mut vectors = Vec::with_capacity(n * params.n_pairs);
+        for column in slow.vectors.chunks_exact(masses.len()) {
+            vectors.extend(
+                labels
+                    .as_slice()
+                    .iter()
+                    .zip(&pi)
+                    .map(|(&c, p)| column[c as usize] * (p / masses[c as usize]).sqrt()),
+            );
+        }
+        vectors.extend_from_slice(&fast.vectors[..n * (params.n_pairs - n_slow)]);
+        let values = slow.values.iter().chain(&fast.values).take(params.n_pairs).copied().collect();
+        let residual = slow.residual.max(fast.residual).max(coupling);
+        Ok(Eigenpairs { values, vectors, guards: Vec::new(), residual, steps: slow.steps + fast.steps })
+    }
+
+    /// Whether the graph hangs together by edges of more than a share of the largest weight.
+    fn is_connected_above(&self, share: f64) -> bool {
+        let least = share * self.graph.largest_weight();
+        let Some(known) = self.known else { return self.graph.spanning_tree(least).is_some() };
+        // The tree of an earlier sweep usually still holds.
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.graph.is_spanned_by(&known.tree, least) {
+            return true;
+        }
+        let found = self.graph.spanning_tree(least);
+        if let Some(tree) = found {
+            known.tree = tree;
+            return true;
+        }
+        false
+    }
+
+    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation; q is Π^½ 1, of unit length.
+    fn through<T: Scalar>(&self, factor: &Factor<'_, T>, q: &[f64], r: &[f64], t: &mut [f64]) {
+        let n = self.scale.len();
+        // Π^½ up to a factor.
+        let root = q;
+        let mut rhs = r.to_vec();
+        parallel::for_each_chunk(&mut rhs, n, |_, column| {
+            column.iter_mut().zip(root).for_each(|(r, root)| *r *= root);
+        });
+        factor.solve(&rhs, t);
+        let stretch = 1.0 / (self.scale[0] * root[0]);
+        let stretch = stretch * stretch;
+        let total = dot(root, root);
+        parallel::for_each_chunk(t, n, |_, column| {
+            // Centre before scaling: the ground vertex may lie far below everything else.
+            let mean = weighted_sum(column, root) / total;
+            column.iter_mut().zip(root).for_each(|(x, root)| *x = stretch * (*x - mean) * root);
+            project_out(q, column);
+        });
+    }
+
+    fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
+        let factor = Factor::<T>::new(self.factor_structure()?, self.graph);
+        let q = limits::null_vector(self.scale);
+        let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
+        // There is nothing better than double precision.
+        let patience = if size_of::<T>() < size_of::<f64>() {
+            self.patience(params.n_pairs, start)
+        } else {
+            f64::INFINITY
+        };
+        let settings = davidson::Params { patience, ..settings(params, 60) };
+        Some(self.davidson(&inverse, &q, start, &settings))
+    }
+
+    /// Without a factorisation: every product with A⁺ by conjugate gradients.
+    fn davidson_free(&self, params: &EigenParams, start: &[f64]) -> Outcome {
+        let n = self.scale.len();
+        let q = limits::null_vector(self.scale);
+        let inverse = |r: &[f64], t: &mut [f64]| {
+            for (r, t) in r.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
+                self.conjugate_gradients(&q, r, t);
+            }
+        };
+        self.davidson(&inverse, &q, start, &settings(params, 40))
+    }
+
+    fn davidson(
+        &self,
+        inverse: &dyn Fn(&[f64], &mut [f64]),
+        q: &[f64],
+        start: &[f64],
+        settings: &davidson::Params,
+    ) -> Outcome {
+        let operator = self.graph.laplacian().scaled(self.scale);
+        davidson::smallest(&operator, inverse, q, start, settings)
+    }
+
+    fn conjugate_gradients(&self, q: &[f64], b: &[f64], x: &mut [f64]) {
+        let operator = self.graph.laplacian().scaled(self.scale);
+        let diagonal = limits::diagonal(self.graph, self.scale);
+        let precondition = |r: &[f64], z: &mut [f64]| {
+            z.iter_mut().zip(r).zip(&diagonal).for_each(|((z, r), d)| *z = r / d);
+            project_out(q, z);
+        };
+        let params = conjugate::Params { tol: 1e-5, max_steps: 20_000 };
+        conjugate::solve(|p, out| operator.apply(p, out), precondition, b, x, params);
+        project_out(q, x);
+    }
+
+    fn dense_relative(&self, wanted: usize, steps: usize) -> Eigenpairs {
+        let n = self.scale.len();
+        let (mut values, mut vectors) = dense::laplacian_eigen(self.graph, self.scale);
+        values.truncate(wanted);
+        vectors.truncate(wanted * n);
+        Eigenpairs { values, vectors, guards: Vec::new(), residual: f64::EPSILON * n as f64, steps }
+    }
+
+    /// The standard dense solver, accepted only when every pair passes the same test as an iterative solution.
+    fn dense_checked(&self, params: &EigenParams) -> Option<Eigenpairs> {
+        let n = self.scale.len();
+        let factor = Factor::<f64>::new(self.factor_structure()?, self.graph);
+        let (mut values, mut vectors) = dense::laplacian_eigen_absolute(self.graph, self.scale)?;
+        values.truncate(params.n_pairs);
+        vectors.truncate(params.n_pairs * n);
+        let q = limits::null_vector(self.scale);
+        let operator = self.graph.laplacian().scaled(self.scale);
+        let mut residuals = vec![0.0; vectors.len()];
+        operator.apply_block(&vectors, &mut residuals);
+        for ((x, r), value) in
+            vectors.chunks_exact(n).zip(residuals.chunks_exact_mut(n)).zip(values.iter_mut())
+        {
+            *value = dot(x, r);
+            axpy(-*value, x, r);
+        }
+        let mut mapped = vec![0.0; vectors.len()];
+        self.through(&factor, &q, &residuals, &mut mapped);
+        let residual = mapped.chunks_exact(n).map(norm).fold(0.0, f64::max);
+        (residual <= params.tol).then_some(Eigenpairs {
+            values,
+            vectors,
+            guards: Vec::new(),
+            residual,
+            steps: 0,
+        })
+    }
+}
+
+/// The most accurate solution so far.
+#[derive(Debug, Default)]
+struct Best(Option<Eigenpairs>);
+
+impl Best {
+    fn residual(&self) -> f64 {
+        self.0.as_ref().map_or(f64::INFINITY, |pairs| pairs.residual)
+    }
+
+    fn add(&mut self, pairs: Option<Eigenpairs>) {
+        if let Some(pairs) = pairs
+            && pairs.residual < self.residual()
+        {
+            self.0 = Some(pairs);
+        }
+    }
+
+    /// The solution, if it is one at all: an error that is larger than asked for is reported with it.
+    fn into_pairs(self, tol: f64) -> Result<Eigenpairs> {
+        match self.0 {
+            Some(pairs) if pairs.residual <= tol.max(ACCEPTED) => Ok(pairs),
+            other => {
+                let (iterations, residual) = other.map_or((0, f64::INFINITY), |p| (p.steps, p.residual));
+                Err(Error::EigenNotConverged { iterations, residual, tol })
+            }
+        }
+    }
+}
+
+/// Σ x root², with eight running sums.
+fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    for (x, root) in x.chunks(8).zip(root.chunks(8)) {
+        for ((sum, x), root) in sums.iter_mut().zip(x).zip(root) {
+            *sum += x * root * root;
+        }
+    }
+    sums.iter().sum()
+}
+
+/// As many steps as it takes, up to a number of them.
+fn settings(params: &EigenParams, max_steps: usize) -> davidson::Params {
+    let EigenParams { n_pairs, tol, seed } = *params;
+    davidson::Params { n_pairs, tol, max_steps, patience: f64::INFINITY, seed }
+}
+
+fn finished(outcome: Outcome) -> Eigenpairs {
+    let Outcome { values, vectors, guards, residual, steps, .. } = outcome;
+    Eigenpairs { values, vectors, guards, residual, steps }
+}
