@@ -227,6 +227,9 @@ impl Connected<'_> {
     /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
         let least = share * self.graph.largest_weight();
+        if self.graph.hangs_on_earlier(least) {
+            return true;
+        }
         let Some(known) = self.known else { return self.graph.spanning_tree(least).is_some() };
         // The tree of an earlier sweep usually still holds.
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -327,6 +327,18 @@ impl Graph {
         (count == n).then_some(parents)
     }
 
+    /// Whether every vertex but the first has an edge of at least this weight to one that is numbered before it, which holds
+    /// the graph together, and takes a look at hardly more than one edge each to find out. Not asked of pixels.
+    pub(crate) fn hangs_on_earlier(&self, least: f64) -> bool {
+        let Storage::Sparse(csr) = &self.storage else { return false };
+        (1..self.n_vertices()).all(|i| {
+            let (targets, weights) = csr.row(i);
+            let earlier = targets.partition_point(|&j| (j as usize) < i);
+            // The nearest first.
+            weights[..earlier].iter().rev().any(|&w| w >= least)
+        })
+    }
+
     /// Whether every edge of such a tree still has at least this weight.
     pub(crate) fn is_spanned_by(&self, parents: &[u32], least: f64) -> bool {
         parents.len() == self.n_vertices()
@@ -392,5 +404,23 @@ mod tests {
             }
         }
         assert_eq!(largest::<f64>(&[]), 0.0);
+    }
+
+    #[test]
+    fn what_hangs_on_earlier_vertices_has_a_spanning_tree() {
+        // In the last one vertex 1 hangs on vertex 2 only.
+        let late = Graph::from_edges(3, &[(0, 2, 1.0), (1, 2, 1.0)]).unwrap();
+        for (graph, hangs) in
+            [(gallery::path(9), true), (gallery::star(7), true), (gallery::grid(4, 5), true), (late, false)]
+        {
+            assert_eq!(graph.hangs_on_earlier(0.5), hangs);
+            assert!(graph.spanning_tree(0.5).is_some());
+        }
+        let weak = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 0.1)]).unwrap();
+        assert!(weak.hangs_on_earlier(0.1) && !weak.hangs_on_earlier(0.2));
+        for seed in 0..50 {
+            let graph = gallery::random(12, 0.2, seed);
+            assert!(!graph.hangs_on_earlier(0.3) || graph.spanning_tree(0.3).is_some(), "{seed}");
+        }
     }
 }

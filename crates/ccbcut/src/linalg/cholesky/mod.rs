@@ -13,9 +13,11 @@
 
 mod numeric;
 mod ordering;
+mod sides;
 mod solve;
 mod symbolic;
 mod thin;
+mod wide;
 
 pub use numeric::{Factor, Scalar};
 pub use symbolic::Symbolic;

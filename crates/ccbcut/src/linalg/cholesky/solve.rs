@@ -1,16 +1,11 @@
 //! Solves with a factored Laplacian: the branches of the elimination run at the same time.
 
-use faer::{
-    Mat, MatMut, MatRef,
-    reborrow::{Reborrow, ReborrowMut},
-};
-
-use crate::parallel;
+use crate::{parallel, simd};
 
 use super::{
-    numeric::{Factor, Scalar},
+    numeric::{BlockFactor, Factor, Scalar},
+    sides::{Panel, Sides},
     symbolic::Block,
-    thin::{Panel, add_product, add_transposed},
 };
 
 /// Columns that one task solves for.
@@ -18,6 +13,9 @@ const GROUP: usize = 32;
 
 /// Runs of rows shorter than this, on average, are not worth a matrix product each.
 const SHORT_RUN: usize = 16;
+
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
 
 impl<T: Scalar> Factor<'_, T> {
     /// X with L X = B up to a constant per column, for right-hand sides that sum to zero (n × m, one column after
@@ -40,116 +38,131 @@ impl<T: Scalar> Factor<'_, T> {
             .map(|column| column.iter().fold(0.0_f64, |a, v| a.max(v.abs())))
             .map(|size| if size > 0.0 && size.is_finite() { size } else { 1.0 })
             .collect();
-        let mut y = vec![T::default(); b.len()];
-        parallel::for_each_chunk(&mut y, n, |c, out| {
-            let (column, size) = (&b[c * n..(c + 1) * n], 1.0 / sizes[c]);
-            for (out, &v) in out.iter_mut().zip(&self.symbolic.order) {
-                *out = T::from_f64(column[v as usize] * size);
-            }
-        });
-        self.run(MatMut::from_column_major_slice_mut(&mut y, n, b.len() / n));
+        let (order, m) = (&self.symbolic.order, sizes.len());
+        let shares: Vec<f64> = sizes.iter().map(|size| 1.0 / size).collect();
+        let mut y = Sides::zeros(n, m);
+        y.fill(m, |i, c| T::from_f64(b[c * n + order[i] as usize] * shares[c]));
+        self.run(&mut y);
         parallel::for_each_chunk(x, n, |c, out| {
             let factor = sizes[c] / self.scale;
-            for (value, &v) in y[c * n..(c + 1) * n].iter().zip(&self.symbolic.order) {
-                out[v as usize] = value.to_f64() * factor;
+            for (i, &v) in order.iter().enumerate() {
+                out[v as usize] = y.get(i, c).to_f64() * factor;
             }
         });
     }
 
     /// Forward through the branches and what comes after them, and back.
-    fn run(&self, mut y: MatMut<'_, T>) {
+    fn run(&self, y: &mut Sides<T>) {
         let schedule = &self.symbolic.schedule;
         let halfway = parallel::map(schedule.branches.len(), |k| {
             let branch = Branch::new(self, k);
-            let mut local = branch.gather(y.rb());
+            let mut local = branch.gather(y);
             for b in schedule.branches[k].clone() {
-                self.forward_block(b, local.as_mut(), |row| branch.place(row));
+                self.forward_block(b, &mut local, |row| branch.place(row));
             }
             (branch, local)
         });
         for (branch, local) in &halfway {
-            branch.add_below(local, y.rb_mut());
+            branch.add_below(local, y);
         }
         for &b in &schedule.top {
-            self.forward_block(b as usize, y.rb_mut(), |row| row);
+            self.forward_block(b as usize, y, |row| row);
         }
         for &b in schedule.top.iter().rev() {
-            self.backward_block(b as usize, y.rb_mut(), |row| row);
+            self.backward_block(b as usize, y, |row| row);
         }
         let done = parallel::map(halfway.len(), |k| {
             let (branch, local) = &halfway[k];
             let mut local = local.clone();
-            branch.read_below(y.rb(), &mut local);
+            branch.read_below(y, &mut local);
             for b in schedule.branches[k].clone().rev() {
-                self.backward_block(b, local.as_mut(), |row| branch.place(row));
+                self.backward_block(b, &mut local, |row| branch.place(row));
             }
             local
         });
         for ((branch, _), local) in halfway.iter().zip(&done) {
-            let (first, count) = (branch.start, branch.end - branch.start);
-            y.rb_mut().subrows_mut(first, count).copy_from(local.as_ref().subrows(0, count));
+            y.copy_rows(branch.start, local, 0, branch.end - branch.start);
         }
     }
 
     /// s = inverseᵀ own; below += panel s.
-    fn forward_block(&self, b: usize, mut y: MatMut<'_, T>, place: impl Fn(usize) -> usize) {
+    fn forward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
         let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
+        bring_near(factor);
         let at = place(block.start);
-        let mut solved = Mat::zeros(width, y.ncols());
-        let inverse = Panel::square(factor.inverse, width);
-        add_transposed(solved.as_mut(), inverse, y.rb().subrows(at, width));
-        for c in 0..solved.ncols() {
-            for v in solved.col_as_slice_mut(c) {
-                // Products with numbers this small would be slow, and lost in what they are added to.
-                *v = if v.to_f64().abs() < T::NEGLIGIBLE { T::default() } else { *v };
-            }
-        }
-        y.rb_mut().subrows_mut(at, width).copy_from(&solved);
+        let mut solved = y.zeros_like(width);
+        solved.add_transposed(Panel::whole(factor.inverse, width), y, at);
+        solved.drop_negligible();
+        y.copy_rows(at, &solved, 0, width);
         if height == 0 {
             return;
         }
-        let panel = Panel { values: factor.panel, height, first: 0, count: height };
+        let panel = Panel::whole(factor.panel, height);
         if is_in_runs(block) {
             for run in &block.runs {
-                let (at, len) = (place(run.first as usize), run.len as usize);
-                let panel = Panel { first: run.at as usize, count: len, ..panel };
-                add_product(y.rb_mut().subrows_mut(at, len), panel, solved.as_ref());
+                let panel = Panel { first: run.at as usize, count: run.len as usize, ..panel };
+                y.add_product(place(run.first as usize), panel, &solved);
             }
         } else {
-            let mut below = Mat::zeros(height, y.ncols());
-            add_product(below.as_mut(), panel, solved.as_ref());
-            for c in 0..y.ncols() {
-                for (i, &row) in block.rows.iter().enumerate() {
-                    y[(place(row as usize), c)] += below[(i, c)];
-                }
+            let mut below = y.zeros_like(height);
+            below.add_product(0, panel, &solved);
+            for (i, &row) in block.rows.iter().enumerate() {
+                y.add_row(place(row as usize), &below, i);
             }
         }
     }
 
     /// own = inverse (s + panelᵀ below).
-    fn backward_block(&self, b: usize, y: MatMut<'_, T>, place: impl Fn(usize) -> usize) {
+    fn backward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
         let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
+        bring_near(factor);
         let at = place(block.start);
-        let mut own = y.rb().subrows(at, width).to_owned();
+        let mut own = y.zeros_like(width);
+        own.copy_rows(0, y, at, width);
         if height > 0 {
-            let panel = Panel { values: factor.panel, height, first: 0, count: height };
+            let panel = Panel::whole(factor.panel, height);
             if is_in_runs(block) {
                 for run in &block.runs {
-                    let (from, len) = (place(run.first as usize), run.len as usize);
-                    let panel = Panel { first: run.at as usize, count: len, ..panel };
-                    add_transposed(own.as_mut(), panel, y.rb().subrows(from, len));
+                    let panel = Panel { first: run.at as usize, count: run.len as usize, ..panel };
+                    own.add_transposed(panel, y, place(run.first as usize));
                 }
             } else {
-                let below = Mat::from_fn(height, y.ncols(), |i, c| y[(place(block.rows[i] as usize), c)]);
-                add_transposed(own.as_mut(), panel, below.as_ref());
+                let mut below = y.zeros_like(height);
+                for (i, &row) in block.rows.iter().enumerate() {
+                    below.copy_rows(i, y, place(row as usize), 1);
+                }
+                own.add_transposed(panel, &below, 0);
             }
         }
-        let mut out = y.subrows_mut(at, width);
-        out.fill(T::default());
-        add_product(out, Panel::square(factor.inverse, width), own.as_ref());
+        let mut out = y.zeros_like(width);
+        out.add_product(0, Panel::whole(factor.inverse, width), &own);
+        y.copy_rows(at, &out, 0, width);
     }
+}
+
+/// Numbers of a block that are read one after the other, once, come from memory at full speed; the products read them in
+/// another order, and some more than once. What a block holds fits into the cache of a core.
+fn bring_near<T: Scalar>(factor: BlockFactor<'_, T>) {
+    let sum = simd::widest(
+        #[inline(always)]
+        || one_of_each_line(factor.inverse) + one_of_each_line(factor.panel),
+    );
+    std::hint::black_box(sum);
+}
+
+#[inline(always)]
+fn one_of_each_line<T: Scalar>(values: &[T]) -> T {
+    const LINES: usize = 8;
+    let step = LINE_BYTES / size_of::<T>();
+    let mut sums = [T::default(); LINES];
+    for lines in values.chunks_exact(LINES * step) {
+        for (l, sum) in sums.iter_mut().enumerate() {
+            *sum += lines[l * step];
+        }
+    }
+    sums.iter().fold(T::default(), |a, &b| a + b)
 }
 
 /// Whether the rows below a block come in runs that are worth a product each.
@@ -181,28 +194,24 @@ impl<'a> Branch<'a> {
         }
     }
 
-    fn gather<T: Scalar>(&self, y: MatRef<'_, T>) -> Mat<T> {
+    fn gather<T: Scalar>(&self, y: &Sides<T>) -> Sides<T> {
         let count = self.end - self.start;
-        let mut local = Mat::zeros(count + self.root.rows.len(), y.ncols());
-        local.as_mut().subrows_mut(0, count).copy_from(y.subrows(self.start, count));
+        let mut local = y.zeros_like(count + self.root.rows.len());
+        local.copy_rows(0, y, self.start, count);
         local
     }
 
-    fn add_below<T: Scalar>(&self, local: &Mat<T>, mut y: MatMut<'_, T>) {
+    fn add_below<T: Scalar>(&self, local: &Sides<T>, y: &mut Sides<T>) {
         let count = self.end - self.start;
-        for c in 0..y.ncols() {
-            for (i, &row) in self.root.rows.iter().enumerate() {
-                y[(row as usize, c)] += local[(count + i, c)];
-            }
+        for (i, &row) in self.root.rows.iter().enumerate() {
+            y.add_row(row as usize, local, count + i);
         }
     }
 
-    fn read_below<T: Scalar>(&self, y: MatRef<'_, T>, local: &mut Mat<T>) {
+    fn read_below<T: Scalar>(&self, y: &Sides<T>, local: &mut Sides<T>) {
         let count = self.end - self.start;
-        for c in 0..y.ncols() {
-            for (i, &row) in self.root.rows.iter().enumerate() {
-                local[(count + i, c)] = y[(row as usize, c)];
-            }
+        for (i, &row) in self.root.rows.iter().enumerate() {
+            local.copy_rows(count + i, y, row as usize, 1);
         }
     }
 }

@@ -1,13 +1,10 @@
 //! Products of a panel of the factor with a few columns.
 //!
-//! A general matrix product copies the panel into an order of its own first, which pays when many columns use the copy.
-//! With few, a solve is as fast as the factor can be read, so here it is read in the order in which it lies; up to the 32
-//! columns of a solve that is no slower.
+//! A solve is as fast as the factor can be read, so here it is read in the order in which it lies.
 
-use faer::{ColMut, ColRef, MatMut, MatRef};
 use pulp::{Simd, WithSimd};
 
-use super::numeric::Scalar;
+use super::{numeric::Scalar, sides::Panel};
 use crate::simd::widest;
 
 /// Columns of the panel that are read at the same time. They stand a quarter of the panel apart, so that each of them
@@ -15,46 +12,20 @@ use crate::simd::widest;
 const COLUMNS: usize = 4;
 
 /// Right-hand sides that are worked on at the same time.
-const SIDES: usize = 4;
-
-/// Some rows of a matrix that is stored by columns.
-#[derive(Clone, Copy)]
-pub(super) struct Panel<'a, T> {
-    pub(super) values: &'a [T],
-    /// Rows of the whole matrix.
-    pub(super) height: usize,
-    pub(super) first: usize,
-    pub(super) count: usize,
-}
-
-impl<'a, T> Panel<'a, T> {
-    /// All rows of a square matrix.
-    pub(super) fn square(values: &'a [T], size: usize) -> Self {
-        Self { values, height: size, first: 0, count: size }
-    }
-
-    fn column(&self, j: usize) -> &'a [T] {
-        &self.values[j * self.height + self.first..][..self.count]
-    }
-
-    fn width(&self) -> usize {
-        self.values.len() / self.height.max(1)
-    }
-}
+pub(super) const SIDES: usize = 4;
 
 /// out ← out + P s.
-pub(super) fn add_product<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, s: MatRef<'_, T>) {
+pub(super) fn add_product<T: Scalar>(out: &mut [&mut [T]], panel: Panel<'_, T>, s: &[&[T]]) {
     add::<T, false>(out, panel, s);
 }
 
 /// out ← out + Pᵀ y.
-pub(super) fn add_transposed<T: Scalar>(out: MatMut<'_, T>, panel: Panel<'_, T>, y: MatRef<'_, T>) {
+pub(super) fn add_transposed<T: Scalar>(out: &mut [&mut [T]], panel: Panel<'_, T>, y: &[&[T]]) {
     add::<T, true>(out, panel, y);
 }
 
 /// Either, a few right-hand sides at a time.
-fn add<T: Scalar, const UP: bool>(out: MatMut<'_, T>, panel: Panel<'_, T>, x: MatRef<'_, T>) {
-    let (mut out, x) = (columns_mut(out), columns(x));
+fn add<T: Scalar, const UP: bool>(out: &mut [&mut [T]], panel: Panel<'_, T>, x: &[&[T]]) {
     for (out, x) in out.chunks_mut(SIDES).zip(x.chunks(SIDES)) {
         match (out, x) {
             ([a], &[x]) => widest(Product::<_, 1, UP> { panel, x: [x], out: [a] }),
@@ -66,18 +37,6 @@ fn add<T: Scalar, const UP: bool>(out: MatMut<'_, T>, panel: Panel<'_, T>, x: Ma
             _ => unreachable!("as many results as right-hand sides"),
         }
     }
-}
-
-/// The columns of a matrix, each of which lies in one piece.
-fn columns<'a, T: Scalar>(matrix: MatRef<'a, T>) -> Vec<&'a [T]> {
-    let column = |c: ColRef<'a, T>| c.try_as_col_major().expect("stored by columns").as_slice();
-    matrix.col_iter().map(column).collect()
-}
-
-/// The same, to be written to.
-fn columns_mut<'a, T: Scalar>(matrix: MatMut<'a, T>) -> Vec<&'a mut [T]> {
-    let column = |c: ColMut<'a, T>| c.try_as_col_major_mut().expect("stored by columns").as_slice_mut();
-    matrix.col_iter_mut().map(column).collect()
 }
 
 /// out ← out + P x, or Pᵀ x, for some right-hand sides.
@@ -176,59 +135,5 @@ impl<T: Scalar, const M: usize, const UP: bool> Product<'_, '_, T, M, UP> {
                 self.out[m][first + j * step] += T::total(simd, sums[m][j]) + tail;
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use faer::Mat;
-
-    use super::*;
-    use crate::random::Random;
-
-    /// Compares both products of every kind of panel with sums written out.
-    fn check<T: Scalar>(tolerance: f64) {
-        let mut random = Random::new(11);
-        for (height, width, first, count) in
-            [(1, 1, 0, 1), (37, 5, 3, 30), (64, 64, 0, 64), (131, 23, 100, 31), (9, 3, 4, 0)]
-        {
-            let mut draw = |rows: usize, columns: usize| {
-                Mat::from_fn(rows, columns, |_, _| T::from_f64(random.normal()))
-            };
-            for sides in [1, 2, 3, 4, 5, 8, 31] {
-                let matrix = draw(height, width);
-                let values: Vec<T> =
-                    matrix.col_iter().flat_map(|c| c.iter().copied().collect::<Vec<_>>()).collect();
-                let panel = Panel { values: &values, height, first, count };
-                let (s, y) = (draw(width, sides), draw(count, sides));
-                let (mut down, mut up) = (draw(count, sides), draw(width, sides));
-                let (down_before, up_before) = (down.clone(), up.clone());
-                add_product(down.as_mut(), panel, s.as_ref());
-                add_transposed(up.as_mut(), panel, y.as_ref());
-                for m in 0..sides {
-                    for i in 0..count {
-                        let products =
-                            (0..width).map(|j| matrix[(first + i, j)].to_f64() * s[(j, m)].to_f64());
-                        let truth = down_before[(i, m)].to_f64() + products.sum::<f64>();
-                        assert!(
-                            (down[(i, m)].to_f64() - truth).abs() <= tolerance,
-                            "{height} {width} {sides}"
-                        );
-                    }
-                    for j in 0..width {
-                        let products =
-                            (0..count).map(|i| matrix[(first + i, j)].to_f64() * y[(i, m)].to_f64());
-                        let truth = up_before[(j, m)].to_f64() + products.sum::<f64>();
-                        assert!((up[(j, m)].to_f64() - truth).abs() <= tolerance, "{height} {width} {sides}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn products_with_few_columns_are_those_of_the_definition() {
-        check::<f64>(1e-12);
-        check::<f32>(1e-4);
     }
 }
