@@ -35,6 +35,8 @@ pub trait Lanes: Copy {
     fn spread<S: Simd>(simd: S, value: Self) -> Self::Register<S>;
     /// How many numbers a register holds.
     fn count<S: Simd>() -> usize;
+    /// a + b.
+    fn add<S: Simd>(simd: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
     /// a − b.
     fn subtract<S: Simd>(simd: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
     /// a b + c.
@@ -50,7 +52,7 @@ pub trait Lanes: Copy {
 
 /// `pulp` names everything once for each type.
 macro_rules! lanes {
-    ($number:ty, $register:ident, $lanes:ident, $split:ident, $split_mut:ident, $splat:ident, $sub:ident,
+    ($number:ty, $register:ident, $lanes:ident, $split:ident, $split_mut:ident, $splat:ident, $add:ident, $sub:ident,
      $mul_add:ident, $sum:ident) => {
         impl Lanes for $number {
             type Register<S: Simd> = S::$register;
@@ -73,6 +75,11 @@ macro_rules! lanes {
             #[inline(always)]
             fn count<S: Simd>() -> usize {
                 S::$lanes
+            }
+
+            #[inline(always)]
+            fn add<S: Simd>(simd: S, a: S::$register, b: S::$register) -> S::$register {
+                simd.$add(a, b)
             }
 
             #[inline(always)]
@@ -105,6 +112,7 @@ lanes!(
     as_simd_f32s,
     as_mut_simd_f32s,
     splat_f32s,
+    add_f32s,
     sub_f32s,
     mul_add_e_f32s,
     reduce_sum_f32s
@@ -116,6 +124,7 @@ lanes!(
     as_simd_f64s,
     as_mut_simd_f64s,
     splat_f64s,
+    add_f64s,
     sub_f64s,
     mul_add_e_f64s,
     reduce_sum_f64s

@@ -2,9 +2,6 @@
 
 use super::{numeric::Scalar, thin, wide};
 
-/// From so many right-hand sides on they stand side by side.
-const MANY: usize = thin::SIDES + 1;
-
 /// Some rows of a matrix that is stored by columns.
 #[derive(Clone, Copy)]
 pub(super) struct Panel<'a, T> {
@@ -42,7 +39,8 @@ pub(super) enum Sides<T> {
 
 impl<T: Scalar> Sides<T> {
     pub(super) fn zeros(rows: usize, n_sides: usize) -> Self {
-        if n_sides < MANY {
+        // Side by side where rows are more than half full.
+        if n_sides <= thin::SIDES || 2 * n_sides <= wide::padded::<T>(n_sides) {
             Self::Columns { values: vec![T::default(); rows * n_sides], rows }
         } else {
             Self::Rows(wide::Rows::zeros(rows, wide::padded::<T>(n_sides)))

@@ -7,13 +7,19 @@ use faer::Mat;
 use pulp::{Simd, WithSimd};
 
 use super::{numeric::Scalar, sides::Panel};
-use crate::{parallel, simd::widest};
+use crate::{
+    parallel,
+    simd::{Lanes, widest},
+};
 
 /// Registers of a row that are worked on together, at most.
 const MOST: usize = 4;
 
 /// Numbers in the widest register: rows are padded to a multiple.
 const BYTES: usize = 64;
+
+/// Products that are summed before they are added to what there is.
+const SUMMED: usize = 64;
 
 /// Rows that one task fills.
 const FILL_ROWS: usize = 1024;
@@ -129,40 +135,58 @@ impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
     /// `C` registers of every row of the result, `N` rows at a time.
     #[inline(always)]
     fn add_tiles<S: Simd, const C: usize, const N: usize>(&mut self, simd: S, first: usize) {
+        if !UP {
+            return self.add_some::<S, C, N>(simd, first, 0, self.width);
+        }
+        // Shorter sums are more accurate ones.
+        for row in (0..self.panel.count).step_by(SUMMED) {
+            self.add_some::<S, C, N>(simd, first, row, SUMMED.min(self.panel.count - row));
+        }
+    }
+
+    /// The same of `count` products from `start` on.
+    #[inline(always)]
+    fn add_some<S: Simd, const C: usize, const N: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        start: usize,
+        count: usize,
+    ) {
         let n_rows = if UP { self.width } else { self.panel.count };
         let mut row = 0;
         while row + N <= n_rows {
-            self.add_tile::<S, C, N>(simd, row, first);
+            self.add_tile::<S, C, N>(simd, row, first, start, count);
             row += N;
         }
         while row + 4 <= n_rows {
-            self.add_tile::<S, C, 4>(simd, row, first);
+            self.add_tile::<S, C, 4>(simd, row, first, start, count);
             row += 4;
         }
         while row < n_rows {
-            self.add_tile::<S, C, 1>(simd, row, first);
+            self.add_tile::<S, C, 1>(simd, row, first, start, count);
             row += 1;
         }
     }
 
     #[inline(always)]
-    fn add_tile<S: Simd, const C: usize, const N: usize>(&mut self, simd: S, row: usize, first: usize) {
-        let (lanes, stride, panel, x) = (T::count::<S>(), self.stride, self.panel, self.x);
+    fn add_tile<S: Simd, const C: usize, const N: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        first: usize,
+        start: usize,
+        count: usize,
+    ) {
+        let (lanes, stride, panel) = (T::count::<S>(), self.stride, self.panel);
         let mut sums = [[T::spread(simd, T::default()); C]; N];
-        for r in 0..N {
-            let out = T::lanes(simd, &self.out[(row + r) * stride + first..][..C * lanes]).0;
-            for c in 0..C {
-                sums[r][c] = out[c];
-            }
-        }
+        let x = &self.x[start * stride + first..];
         if UP {
-            let count = panel.count;
-            let values = &panel.values[row * panel.height + panel.first..];
+            let values = &panel.values[row * panel.height + panel.first + start..];
             let mut columns = [values; N];
             for j in 0..N {
                 columns[j] = &values[j * panel.height..][..count];
             }
-            let x = &x[first..];
             for i in 0..count {
                 let x = T::lanes(simd, &x[i * stride..][..C * lanes]).0;
                 for r in 0..N {
@@ -171,8 +195,7 @@ impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
             }
         } else {
             let values = &panel.values[panel.first + row..];
-            let x = &x[first..];
-            for j in 0..self.width {
+            for j in 0..count {
                 let x = T::lanes(simd, &x[j * stride..][..C * lanes]).0;
                 let column = &values[j * panel.height..][..N];
                 for r in 0..N {
@@ -184,7 +207,7 @@ impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
             let out = &mut self.out[(row + r) * stride + first..][..C * lanes];
             let out = T::lanes_mut(simd, out).0;
             for c in 0..C {
-                out[c] = sums[r][c];
+                out[c] = <T as Lanes>::add(simd, out[c], sums[r][c]);
             }
         }
     }
