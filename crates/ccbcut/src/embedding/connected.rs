@@ -27,7 +27,7 @@ use crate::{
         dense, dot, norm,
         orthonormalize::project_out,
     },
-    parallel,
+    parallel, simd,
 };
 
 /// The largest piece that goes to a standard dense solver.
@@ -251,7 +251,10 @@ impl Connected<'_> {
         let root = q;
         let mut rhs = r.to_vec();
         parallel::for_each_chunk(&mut rhs, n, |_, column| {
-            column.iter_mut().zip(root).for_each(|(r, root)| *r *= root);
+            simd::widest(
+                #[inline(always)]
+                || column.iter_mut().zip(root).for_each(|(r, root)| *r *= root),
+            );
         });
         factor.solve(&rhs, t);
         let stretch = 1.0 / (self.scale[0] * root[0]);
@@ -259,8 +262,13 @@ impl Connected<'_> {
         let total = dot(root, root);
         parallel::for_each_chunk(t, n, |_, column| {
             // Centre before scaling: the ground vertex may lie far below everything else.
-            let mean = weighted_sum(column, root) / total;
-            column.iter_mut().zip(root).for_each(|(x, root)| *x = stretch * (*x - mean) * root);
+            simd::widest(
+                #[inline(always)]
+                || {
+                    let mean = weighted_sum(column, root) / total;
+                    column.iter_mut().zip(root).for_each(|(x, root)| *x = stretch * (*x - mean) * root);
+                },
+            );
             project_out(q, column);
         });
     }
@@ -382,14 +390,17 @@ impl Best {
 }
 
 /// Σ x root², with eight running sums.
+#[inline(always)]
 fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
-    for (x, root) in x.chunks(8).zip(root.chunks(8)) {
-        for ((sum, x), root) in sums.iter_mut().zip(x).zip(root) {
-            *sum += x * root * root;
+    let (xs, roots) = (x.chunks_exact(8), root.chunks_exact(8));
+    let tail: f64 = xs.remainder().iter().zip(roots.remainder()).map(|(x, root)| x * root * root).sum();
+    for (x, root) in xs.zip(roots) {
+        for l in 0..8 {
+            sums[l] += x[l] * root[l] * root[l];
         }
     }
-    sums.iter().sum()
+    sums.iter().sum::<f64>() + tail
 }
 
 /// As many steps as it takes, up to a number of them.

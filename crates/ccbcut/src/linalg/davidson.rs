@@ -159,22 +159,25 @@ fn krylov_guess(
 ) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut space = Space::new(n, null);
-    space.basis = (0..KRYLOV_BLOCK * n).map(|_| random.normal()).collect();
-    let mut projected: Vec<Vec<f64>> = Vec::new();
     let dimension = 3 * wanted + 2 * KRYLOV_BLOCK;
+    // No block is copied, and none comes as fresh memory twice.
+    space.basis = Vec::with_capacity((dimension + 2 * KRYLOV_BLOCK) * n);
+    space.basis.extend((0..KRYLOV_BLOCK * n).map(|_| random.normal()));
+    let mut projected: Vec<Vec<f64>> = Vec::new();
     let mut before = 0;
     loop {
         space.orthonormalize_behind(before);
-        let newest = &space.basis[before * n..];
-        let mut image = vec![0.0; newest.len()];
-        inverse(newest, &mut image);
-        projected.extend(gram(&space.basis, &image, n).chunks_exact(space.len()).map(<[f64]>::to_vec));
-        if newest.is_empty() || space.len() >= dimension {
+        let count = space.len();
+        space.basis.resize((2 * count - before) * n, 0.0);
+        let (basis, image) = space.basis.split_at_mut(count * n);
+        inverse(&basis[before * n..], image);
+        projected.extend(gram(basis, image, n).chunks_exact(count).map(<[f64]>::to_vec));
+        if before == count || count >= dimension {
+            space.basis.truncate(count * n);
             break;
         }
-        unit_columns(&mut image, n);
-        before = space.len();
-        space.basis.extend(image);
+        unit_columns(image, n);
+        before = count;
     }
     let m = space.len();
     let mut matrix = vec![0.0; m * m];

@@ -18,6 +18,8 @@ pub mod subspace;
 
 pub use space::block_for;
 
+use crate::simd;
+
 /// A symmetric linear map, known only by what it does to vectors.
 pub trait LinearOperator: Sync {
     /// Length of the vectors.
@@ -48,7 +50,10 @@ pub fn norm(x: &[f64]) -> f64 {
 
 /// y ← y + a x.
 pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+    simd::widest(
+        #[inline(always)]
+        || y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x),
+    );
 }
 
 /// Columns from this length on are worked on at the same time.
@@ -78,6 +83,14 @@ pub fn sum(x: &[f64]) -> f64 {
 
 /// Eight running sums, so that the compiler may use vector registers.
 fn dot_block(x: &[f64], y: &[f64]) -> f64 {
+    simd::widest(
+        #[inline(always)]
+        || dot_lanes(x, y),
+    )
+}
+
+#[inline(always)]
+fn dot_lanes(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
     let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();

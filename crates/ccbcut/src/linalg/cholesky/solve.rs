@@ -14,6 +14,10 @@ const GROUP: usize = 32;
 /// Runs of rows shorter than this, on average, are not worth a matrix product each.
 const SHORT_RUN: usize = 16;
 
+/// Columns, and rows of them, that are written together.
+const NEAR_COLUMNS: usize = 8;
+const NEAR_ROWS: usize = 128;
+
 /// Bytes that come from memory together.
 const LINE_BYTES: usize = 64;
 
@@ -43,10 +47,16 @@ impl<T: Scalar> Factor<'_, T> {
         let mut y = Sides::zeros(n, m);
         y.fill(m, |i, c| T::from_f64(b[c * n + order[i] as usize] * shares[c]));
         self.run(&mut y);
-        parallel::for_each_chunk(x, n, |c, out| {
-            let factor = sizes[c] / self.scale;
-            for (i, &v) in order.iter().enumerate() {
-                out[v as usize] = y.get(i, c).to_f64() * factor;
+        // A few rows of some columns at a time, so that what is near is used while it is.
+        parallel::for_each_chunk(x, n * NEAR_COLUMNS, |group, columns| {
+            for first in (0..n).step_by(NEAR_ROWS) {
+                for (k, out) in columns.chunks_exact_mut(n).enumerate() {
+                    let c = group * NEAR_COLUMNS + k;
+                    let factor = sizes[c] / self.scale;
+                    for (i, &v) in (first..n.min(first + NEAR_ROWS)).zip(&order[first..]) {
+                        out[v as usize] = y.get(i, c).to_f64() * factor;
+                    }
+                }
             }
         });
     }
