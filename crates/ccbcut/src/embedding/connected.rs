@@ -21,7 +21,7 @@ use crate::{
     labels::Labels,
     linalg::{
         LinearOperator, axpy, block_for,
-        cholesky::{Factor, Scalar, Symbolic},
+        cholesky::{Factor, Room, Scalar, Symbolic},
         conjugate,
         davidson::{self, Outcome},
         dense, dot, norm,
@@ -61,6 +61,8 @@ pub(super) struct Known {
     /// Whether a factor in single precision took longer than one in double precision would have: sweep by sweep the weights
     /// drift further apart.
     pub(super) is_demanding: bool,
+    /// The memory of the last factor.
+    room: Room,
 }
 
 /// One connected eigenproblem.
@@ -274,7 +276,8 @@ impl Connected<'_> {
     }
 
     fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
-        let factor = Factor::<T>::new(self.factor_structure()?, self.graph);
+        let mut room = self.exchange_room(Room::None);
+        let factor = Factor::<T>::new_in(self.factor_structure()?, self.graph, &mut room);
         let q = limits::null_vector(self.scale);
         let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
         // There is nothing better than double precision.
@@ -284,7 +287,15 @@ impl Connected<'_> {
             f64::INFINITY
         };
         let settings = davidson::Params { patience, ..settings(params, 60) };
-        Some(self.davidson(&inverse, &q, start, &settings))
+        let outcome = self.davidson(&inverse, &q, start, &settings);
+        self.exchange_room(factor.into_room());
+        Some(outcome)
+    }
+
+    /// Leaves memory for the next factor in place of what is there.
+    fn exchange_room(&self, room: Room) -> Room {
+        let known = self.known.map(|known| known.lock().unwrap_or_else(PoisonError::into_inner));
+        known.map_or(Room::None, |mut known| std::mem::replace(&mut known.room, room))
     }
 
     /// Without a factorisation: every product with A⁺ by conjugate gradients.

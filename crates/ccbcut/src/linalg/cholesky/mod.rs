@@ -19,5 +19,5 @@ mod symbolic;
 mod thin;
 mod wide;
 
-pub use numeric::{Factor, Scalar};
+pub use numeric::{Factor, Room, Scalar};
 pub use symbolic::Symbolic;

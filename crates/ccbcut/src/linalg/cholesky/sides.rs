@@ -214,7 +214,7 @@ mod tests {
             for m in 0..n_sides {
                 for i in 0..9 {
                     let expected = match i {
-                        4..7 => from.get(i - 3, m),
+                        4..=6 => from.get(i - 3, m),
                         8 => before.get(8, m) + from.get(5, m),
                         _ => before.get(i, m),
                     };
