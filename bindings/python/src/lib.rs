@@ -24,6 +24,10 @@ mod volume;
 
 use pyo3::prelude::*;
 
+/// As in the command: large vectors in pages of two megabytes. What Python itself allocates is not touched.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Cuts of graphs and images; use the package `ccbcut` instead.
 #[pymodule(gil_used = false)]
 fn _ccbcut(module: &Bound<'_, PyModule>) -> PyResult<()> {

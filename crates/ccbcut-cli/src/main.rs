@@ -26,6 +26,11 @@ use ccbcut_io::paint;
 
 use crate::{exit::ExitStatus, output::Output};
 
+/// Asks for pages of two megabytes and keeps for a while what is given back: the pages of four kilobytes that come fresh
+/// with every large vector otherwise took a quarter of the time of a cut.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // A file-size limit then ends in an error that cleans up after itself, not in a killed process. Where the
     // handler cannot be set, nothing else changes.

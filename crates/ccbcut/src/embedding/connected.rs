@@ -56,8 +56,6 @@ const MANY_PAIRS: usize = 6;
 /// What earlier solves of a piece have shown.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// A tree that held the piece together by heavy edges last time.
-    tree: Vec<u32>,
     /// Whether a factor in single precision took longer than one in double precision would have: sweep by sweep the weights
     /// drift further apart.
     pub(super) is_demanding: bool,
@@ -228,22 +226,7 @@ impl Connected<'_> {
 
     /// Whether the graph hangs together by edges of more than a share of the largest weight.
     fn is_connected_above(&self, share: f64) -> bool {
-        let least = share * self.graph.largest_weight();
-        if self.graph.hangs_on_earlier(least) {
-            return true;
-        }
-        let Some(known) = self.known else { return self.graph.spanning_tree(least).is_some() };
-        // The tree of an earlier sweep usually still holds.
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.graph.is_spanned_by(&known.tree, least) {
-            return true;
-        }
-        let found = self.graph.spanning_tree(least);
-        if let Some(tree) = found {
-            known.tree = tree;
-            return true;
-        }
-        false
+        self.graph.is_connected_above(share * self.graph.largest_weight())
     }
 
     /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation; q is Π^½ 1, of unit length.

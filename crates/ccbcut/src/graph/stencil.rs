@@ -193,15 +193,6 @@ impl Stencil {
         }
     }
 
-    /// The weight between a pixel and a later one; zero where there is no edge.
-    pub(super) fn weight(&self, i: usize, j: usize) -> f64 {
-        let (i, j) = (self.pixel(i), self.pixel(j));
-        let (r, c) = (i / self.width, i % self.width);
-        let offset = (j / self.width - r, (j % self.width) as isize - c as isize);
-        let found = self.offsets.binary_search(&offset);
-        found.map_or(0.0, |o| f64::from(self.weights[self.index(r, o, c)]))
-    }
-
     pub(super) fn map_weights(&self, f: impl Fn(usize, usize, f64) -> f64 + Sync + Send) -> Self {
         let mut weights = self.weights.to_vec();
         let per_row = self.offsets.len() * self.width;

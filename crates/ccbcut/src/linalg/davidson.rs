@@ -11,14 +11,20 @@ use super::{
     LinearOperator, axpy,
     dense::{symmetric_eigen, symmetric_eigen_absolute},
     norm,
-    space::{Space, block_for, combination, gram, unit_columns},
+    space::{Space, block_for, combination, gram},
 };
 
 /// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
 const KRYLOV_FROM: usize = 6;
 
 /// Columns of its blocks.
-const KRYLOV_BLOCK: usize = 8;
+const KRYLOV_BLOCK: usize = 4;
+
+/// It goes on until ‖A⁺x − θx‖ is below this share of θ, …
+const GUESS: f64 = 1e-5;
+
+/// … which is looked at each time that so many columns have come.
+const LOOK_AGAIN: usize = 4;
 
 /// Steps in which the residual must halve: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 16;
@@ -80,7 +86,7 @@ pub fn smallest(
     let capacity = (4 * block + 8).min(free);
     let mut space = Space::new(n, null);
     let start = if start.is_empty() && wanted >= KRYLOV_FROM && 8 * wanted < n {
-        krylov_guess(inverse, null, n, block, params.seed)
+        krylov_guess(inverse, null, n, (wanted, block), params.seed)
     } else {
         start[..start.len().min(block * n)].to_vec()
     };
@@ -146,7 +152,8 @@ pub fn smallest(
     }
 }
 
-/// The vectors of the largest eigenvalues of the inverse, roughly, by block Lanczos iteration.
+/// The vectors of the largest eigenvalues of the inverse, roughly, by block Lanczos iteration: `block` of them, as good as a
+/// guess needs to be for `wanted` of them.
 ///
 /// A narrow block reaches a higher power of the inverse for the same number of solves than a block as wide as what is
 /// wanted, and no product with A is needed. What the inverse lacks in accuracy is made up for afterwards.
@@ -154,43 +161,67 @@ fn krylov_guess(
     inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
     null: &[f64],
     n: usize,
-    wanted: usize,
+    (wanted, block): (usize, usize),
     seed: u64,
 ) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut space = Space::new(n, null);
-    let dimension = 3 * wanted + 2 * KRYLOV_BLOCK;
+    let (least, most) = (2 * block, 3 * block + 2 * KRYLOV_BLOCK);
     // No block is copied, and none comes as fresh memory twice.
-    space.basis = Vec::with_capacity((dimension + 2 * KRYLOV_BLOCK) * n);
+    space.basis = Vec::with_capacity((most + 2 * KRYLOV_BLOCK) * n);
     space.basis.extend((0..KRYLOV_BLOCK * n).map(|_| random.normal()));
     let mut projected: Vec<Vec<f64>> = Vec::new();
-    let mut before = 0;
+    space.orthonormalize_behind(0);
+    let (mut before, mut looked_at) = (0, least);
     loop {
-        space.orthonormalize_behind(before);
         let count = space.len();
         space.basis.resize((2 * count - before) * n, 0.0);
         let (basis, image) = space.basis.split_at_mut(count * n);
         inverse(&basis[before * n..], image);
-        projected.extend(gram(basis, image, n).chunks_exact(count).map(<[f64]>::to_vec));
-        if before == count || count >= dimension {
-            space.basis.truncate(count * n);
-            break;
+        let overlaps = gram(basis, image, n);
+        projected.extend(overlaps.chunks_exact(count).map(<[f64]>::to_vec));
+        let rest = space.remove_overlaps(&overlaps, count);
+        if count >= looked_at {
+            looked_at = count + LOOK_AGAIN;
+            let (values, rotation) = largest(&projected);
+            if guess_error(&values[..wanted.min(count)], &rotation, &rest) < GUESS || count >= most {
+                return combination(&space.basis[..count * n], &rotation[..count * block.min(count)], n);
+            }
         }
-        unit_columns(image, n);
+        if !space.continue_with(&overlaps, count, rest) {
+            // Nothing is left to be found.
+            let (_, rotation) = largest(&projected);
+            return combination(&space.basis, &rotation[..count * block.min(count)], n);
+        }
         before = count;
     }
-    let m = space.len();
+}
+
+/// Minus the eigenvalues, the largest first, and the eigenvectors of a symmetric matrix whose columns hold at least what is
+/// above the diagonal.
+fn largest(columns: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+    let m = columns.len();
     let mut matrix = vec![0.0; m * m];
-    for (j, column) in projected.iter().enumerate() {
+    for (j, column) in columns.iter().enumerate() {
         for (i, &value) in column.iter().enumerate().take(j + 1) {
-            // Minus, so that the largest comes first.
             matrix[j * m + i] = -value;
             matrix[i * m + j] = -value;
         }
     }
-    // The largest ones are what is wanted, and as a guess.
-    let (_, rotation) = symmetric_eigen_absolute(&matrix, m);
-    combination(&space.basis, &rotation[..m * wanted.min(m)], n)
+    symmetric_eigen_absolute(&matrix, m)
+}
+
+/// The largest ‖A⁺x − θx‖ / θ over some Ritz vectors of block Lanczos iteration: what the image of the last block adds to the
+/// space, whose Gram matrix is `rest`, times the last coordinates.
+fn guess_error(values: &[f64], rotation: &[f64], rest: &[f64]) -> f64 {
+    let m = rest.len().isqrt();
+    let size = rotation.len().isqrt();
+    let squares = values.iter().zip(rotation.chunks_exact(size)).map(|(value, vector)| {
+        let last = &vector[size - m..];
+        let square = (0..m).map(|j| (0..m).map(|i| last[i] * rest[j * m + i] * last[j]).sum::<f64>());
+        square.sum::<f64>() / (value * value)
+    });
+    squares.fold(0.0, f64::max).sqrt()
 }
 
 /// Ritz values, vectors and their images.

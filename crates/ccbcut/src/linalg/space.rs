@@ -26,6 +26,9 @@ const PANEL: usize = 8;
 /// Directions of a block that are shorter than this share of the longest are left out.
 const DEPENDENT: f64 = 1e-12;
 
+/// The square of the share of a column that must remain when others are removed from it, for one removal to be enough.
+const CANCELLED: f64 = 1e-12;
+
 /// The basis V, its image A V, and Vᵀ A V.
 pub(super) struct Space<'a> {
     pub(super) n: usize,
@@ -185,6 +188,51 @@ impl<'a> Space<'a> {
         }
     }
 
+    /// Removes from the columns that stand behind the first `before` what these make up of them, their products being
+    /// `overlaps`; returns the Gram matrix of what is left.
+    pub(super) fn remove_overlaps(&mut self, overlaps: &[f64], before: usize) -> Vec<f64> {
+        let (others, columns) = self.basis.split_at_mut(before * self.n);
+        add_combination(others, overlaps, columns, self.n, -1.0);
+        gram(columns, columns, self.n)
+    }
+
+    /// Goes on with what [`Space::remove_overlaps`] left: makes it orthonormal, and tells whether it was anything.
+    ///
+    /// One pass, as exact as a first guess needs: what is left of each column must be more than rounding, and so must each
+    /// direction among them. Where it is not, all is done with care.
+    pub(super) fn continue_with(&mut self, overlaps: &[f64], before: usize, mut rest: Vec<f64>) -> bool {
+        let n = self.n;
+        let m = rest.len().isqrt();
+        let left: Vec<f64> = (0..m).map(|j| rest[j * m + j]).collect();
+        let removed = overlaps.chunks_exact(before).map(|c| c.iter().map(|v| v * v).sum::<f64>());
+        let whole: Vec<f64> = left.iter().zip(removed).map(|(left, removed)| left + removed).collect();
+        let mut is_plain = left.iter().zip(&whole).all(|(left, whole)| *left > CANCELLED * whole);
+        if is_plain {
+            for j in 0..m {
+                for i in 0..m {
+                    rest[j * m + i] /= (left[i] * left[j]).sqrt();
+                }
+            }
+            let (values, mut rotation) = symmetric_eigen(&rest, m);
+            is_plain = values.iter().all(|&value| value > DEPENDENT.sqrt());
+            if is_plain {
+                for (direction, value) in rotation.chunks_exact_mut(m).zip(&values) {
+                    direction.iter_mut().zip(&left).for_each(|(d, left)| *d /= (left * value).sqrt());
+                }
+                combine(&mut self.basis[before * n..], &rotation, n);
+            }
+        }
+        if !is_plain {
+            // Measured by what they were: what is left of nothing new is rounding.
+            for (column, whole) in self.basis[before * n..].chunks_exact_mut(n).zip(whole) {
+                let share = if whole > 0.0 && whole.is_finite() { whole.sqrt().recip() } else { 0.0 };
+                column.iter_mut().for_each(|v| *v *= share);
+            }
+            self.orthonormalize_behind(before);
+        }
+        self.len() > before
+    }
+
     /// Takes in Vᵀ A V for the columns from `before` on.
     fn grow_projection(&mut self, before: usize, new: &[f64]) {
         let m = self.len();
@@ -218,7 +266,7 @@ pub(super) fn panel(count: usize) -> usize {
 }
 
 /// Gives every column unit length; what has none becomes zero.
-pub(super) fn unit_columns(columns: &mut [f64], n: usize) {
+fn unit_columns(columns: &mut [f64], n: usize) {
     for_each_column(columns, n, |_, column| {
         let length = norm(column);
         if length > 0.0 && length.is_finite() {
@@ -351,6 +399,43 @@ mod tests {
             a.apply_block(&space.basis, &mut image);
             let expected = gram(&space.basis, &image, n);
             assert!(space.projected.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        }
+    }
+
+    /// Columns that add a lot, next to nothing, and nothing.
+    #[test]
+    fn a_block_is_continued_by_what_it_adds() {
+        let n = PRODUCT_ROWS + 77;
+        for (share, added, tolerance) in
+            [(1.0, 3, 1e-13_f64), (1e-5, 3, 1e-9), (1e-8, 3, 1e-12), (0.0, 0, 0.0)]
+        {
+            let mut space = Space::new(n, &[]);
+            space.basis = columns(n, 5);
+            space.orthonormalize_behind(0);
+            let first = space.basis.clone();
+            let more = columns(n, 8).split_off(5 * n);
+            for (j, new) in more.chunks_exact(n).enumerate() {
+                let column = first[j * n..(j + 1) * n].iter().zip(new).map(|(a, b)| 7.0 * a + share * b);
+                space.basis.extend(column);
+            }
+            let (others, behind) = space.basis.split_at(5 * n);
+            let overlaps = gram(others, behind, n);
+            let rest = space.remove_overlaps(&overlaps, 5);
+            assert_eq!(space.continue_with(&overlaps, 5, rest), added > 0, "{share}");
+            assert_eq!(space.len(), 5 + added, "{share}");
+            assert_eq!(space.basis[..5 * n], first);
+            let unit = gram(&space.basis, &space.basis, n);
+            for (i, g) in unit.iter().enumerate() {
+                assert!(
+                    (g - f64::from(u8::from(i % (space.len() + 1) == 0))).abs() <= tolerance.max(1e-13),
+                    "{share}"
+                );
+            }
+            // What was added is in the new space.
+            for new in more.chunks_exact(n).take(added) {
+                let inside = gram(&space.basis, new, n).iter().map(|v| v * v).sum::<f64>();
+                assert!((inside / dot(new, new) - 1.0).abs() < 1e-4, "{share}");
+            }
         }
     }
 

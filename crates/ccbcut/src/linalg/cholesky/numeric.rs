@@ -236,20 +236,32 @@ impl<'a, T: Scalar> Front<'a, T> {
     /// Puts the weights of the graph in.
     fn assemble(&mut self, symbolic: &Symbolic, graph: &Graph, scale: f64) {
         let (least, share) = (T::NEGLIGIBLE * scale, 1.0 / scale);
-        let mut row = Vec::new();
-        for p in self.block.start..self.block.end {
-            let entries = &symbolic.entries_of[symbolic.entry_offsets[p]..symbolic.entry_offsets[p + 1]];
+        let (block, place) = (self.block, symbolic.place.as_slice());
+        let (places, mut hint) = (block.places(), 0);
+        let stride = block.width() + block.rows.len();
+        let mut ahead = symbolic.order[block.start..block.end].iter().skip(1);
+        for (p, column) in (block.start..block.end).zip(self.weights.chunks_exact_mut(stride)) {
             let vertex = symbolic.order[p] as usize;
-            let weights = graph.weights_of(vertex).unwrap_or_else(|| {
-                row.clear();
-                graph.for_each_neighbor(vertex, |_, w| row.push(w));
-                &row
-            });
-            for entry in entries {
-                let w = weights[entry.neighbor as usize];
-                if w >= least {
-                    self.weights[entry.slot as usize] = T::from_f64(w * share);
+            match (graph.row(vertex), &places) {
+                (Some((targets, weights)), Some(places)) => {
+                    if let Some((targets, weights)) = ahead.next().and_then(|&v| graph.row(v as usize)) {
+                        bring_near(targets, weights);
+                    }
+                    let (first, start) = (p as u32 + 1, block.start as u32);
+                    for (&u, &w) in targets.iter().zip(weights) {
+                        // Earlier neighbours are written above the diagonal, where nothing is read: a choice that cannot be
+                        // foreseen would cost more.
+                        let row = place[u as usize];
+                        let slot = places[if row >= first { row - start } else { 0 } as usize];
+                        column[slot as usize] = T::from_f64(if w >= least { w * share } else { 0.0 });
+                    }
                 }
+                _ => graph.for_each_neighbor(vertex, |u, w| {
+                    let row = place[u] as usize;
+                    if row > p && w >= least {
+                        column[block.locate_near(row, &mut hint)] = T::from_f64(w * share);
+                    }
+                }),
             }
         }
     }
@@ -350,6 +362,13 @@ impl<'a, T: Scalar> Front<'a, T> {
         let tied = |column: &[T]| column.iter().zip(&self.ground).fold(T::default(), |a, (&x, &g)| a + x * g);
         columns.map(tied).collect()
     }
+}
+
+/// One row of a graph after another lies anywhere in memory: what comes next is on its way while one is worked on.
+fn bring_near(targets: &[u32], weights: &[f64]) {
+    let lines = targets.iter().step_by(16).fold(0, |a: u32, &b| a.wrapping_add(b));
+    let more = weights.iter().step_by(8).fold(0, |a: u64, &b| a.wrapping_add(b.to_bits()));
+    std::hint::black_box((lines, more));
 }
 
 /// Whether the rows of a source come in runs that are long enough, and its columns in one.

@@ -4,11 +4,20 @@ use std::borrow::Cow;
 
 use crate::graph::Graph;
 
-use super::ordering::{Ordering, Pattern};
+use super::ordering::{BLOCK, Ordering, Pattern};
 
 /// Operations of a factorisation that take about as long as one search takes for one edge: an order is looked for only
 /// while the best one so far costs more than the search.
 const FLOPS_PER_VISIT: f64 = 700.0;
+
+/// A list of the rows between the first and the last of a front may be longer than the front by this factor.
+const MOST_SPREAD: usize = 8;
+
+/// The place of the order in which the vertices are numbered among those that are tried.
+const NATURAL: usize = 1;
+
+/// It is not tried where its band would cost more than the best order so far by this factor.
+const WIDER: f64 = 1.25;
 
 /// A way to order the vertices of a pattern.
 type Order = fn(&Pattern<'_>) -> Option<Ordering>;
@@ -55,6 +64,24 @@ impl Block {
         self.width() * (self.width() + self.rows.len())
     }
 
+    /// Where each row from the first column on stands in the front; `None` where rows lie so far apart that a list would be much
+    /// longer than the front.
+    pub(super) fn places(&self) -> Option<Vec<u32>> {
+        let width = self.width();
+        let behind = self.rows.last().map_or(self.end, |&row| row as usize + 1);
+        if behind - self.start > MOST_SPREAD * (width + self.rows.len()) {
+            return None;
+        }
+        let mut places = vec![0; behind - self.start];
+        places[..width].iter_mut().enumerate().for_each(|(j, place)| *place = j as u32);
+        for run in &self.runs {
+            let at = run.first as usize - self.start;
+            let slots = width as u32 + run.at..;
+            places[at..at + run.len as usize].iter_mut().zip(slots).for_each(|(place, slot)| *place = slot);
+        }
+        Some(places)
+    }
+
     /// Where a row of the block stands in its front: columns first, then the rows below.
     pub(super) fn locate(&self, row: usize) -> usize {
         self.locate_near(row, &mut 0)
@@ -62,7 +89,7 @@ impl Block {
 
     /// The same, for rows most of which stand in the run of the one before, `hint`.
     #[inline]
-    fn locate_near(&self, row: usize, hint: &mut usize) -> usize {
+    pub(super) fn locate_near(&self, row: usize, hint: &mut usize) -> usize {
         if row < self.end {
             return row - self.start;
         }
@@ -74,14 +101,6 @@ impl Block {
         let run = self.runs[*hint];
         self.width() + run.at as usize + row - run.first as usize
     }
-}
-
-/// A weight of the graph: which neighbour of its vertex it belongs to, counted in the order in which the graph lists
-/// them, and where it goes in the front of its block.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) neighbor: u32,
-    pub(super) slot: u32,
 }
 
 /// What solves may run through at the same time, and what comes after.
@@ -98,9 +117,8 @@ pub(super) struct Schedule {
 pub struct Symbolic {
     /// Vertex at each place of the elimination.
     pub(super) order: Vec<u32>,
-    /// For each place the neighbours of its vertex that are eliminated later.
-    pub(super) entries_of: Vec<Entry>,
-    pub(super) entry_offsets: Vec<usize>,
+    /// Place of each vertex.
+    pub(super) place: Vec<u32>,
     pub(super) blocks: Vec<Block>,
     /// Blocks grouped so that each group depends only on groups before it.
     pub(super) waves: Vec<Vec<u32>>,
@@ -125,15 +143,19 @@ impl Symbolic {
             (4.0, |pattern| Some(Ordering::levels(pattern))),
             (deep, |pattern| Some(Ordering::dissection(pattern))),
         ];
-        for (searches, order) in orders {
+        for (k, (searches, order)) in orders.into_iter().enumerate() {
             let limit = best.as_ref().map_or(max_flops, |b| b.flops.min(max_flops));
             if best.is_some() && limit <= FLOPS_PER_VISIT * searches * visits {
+                continue;
+            }
+            // Where the rows of a picture are the wide band, its columns have been taken already.
+            if best.is_some() && k == NATURAL && WIDER * limit <= band_flops(&pattern) {
                 continue;
             }
             let structure = order(&pattern).and_then(|o| Structure::new(&pattern, o, limit, max_entries));
             best = structure.or(best);
         }
-        best.map(|structure| structure.finish(&pattern))
+        best.map(Structure::finish)
     }
 
     /// Floating-point operations of one factorisation, roughly.
@@ -150,6 +172,24 @@ impl Symbolic {
     pub fn dim(&self) -> usize {
         self.order.len()
     }
+}
+
+/// Operations of a factorisation in the order in which the vertices are numbered, if every row before the last one that a
+/// vertex is tied to takes part: seen from the ends of the rows alone.
+fn band_flops(pattern: &Pattern<'_>) -> f64 {
+    let (n, mut reach, mut flops) = (pattern.n(), 0, 0.0);
+    for start in (0..n).step_by(BLOCK) {
+        let end = n.min(start + BLOCK);
+        let last = (start..end).filter_map(|v| pattern.row(v as u32).last());
+        reach = last.map(|&u| u as usize + 1).fold(reach, usize::max);
+        flops += block_flops((end - start) as f64, reach.saturating_sub(end) as f64);
+    }
+    flops
+}
+
+/// Operations for one block of columns with so many rows below.
+fn block_flops(width: f64, height: f64) -> f64 {
+    width * height * (height + 2.0 * width) + width.powi(3)
 }
 
 /// An order and the blocks that come of it.
@@ -178,15 +218,17 @@ impl Structure {
         let mut blocks: Vec<Block> = Vec::with_capacity(n_blocks);
         let mut parents = Vec::with_capacity(n_blocks);
         let mut mark = vec![u32::MAX; n];
+        // Room for every row, and for one that turns out not to be new.
+        let mut found = vec![0_u32; n + 1];
         let (mut flops, mut entries) = (0.0, 0.0);
         for b in 0..n_blocks {
             let (start, end) = (starts[b], starts[b + 1]);
-            let mut rows = Vec::new();
+            let mut count = 0;
+            // Written in any case, and kept only where it is new: what is new follows no pattern that a processor could foresee.
             let mut add = |row: u32| {
-                if row as usize >= end && mark[row as usize] != b as u32 {
-                    mark[row as usize] = b as u32;
-                    rows.push(row);
-                }
+                found[count] = row;
+                count += usize::from(row as usize >= end && mark[row as usize] != b as u32);
+                mark[row as usize] = b as u32;
             };
             for &v in &order[start..end] {
                 pattern.row(v).iter().for_each(|&u| add(place[u as usize]));
@@ -194,14 +236,14 @@ impl Structure {
             for &child in &children[b] {
                 blocks[child as usize].rows.iter().for_each(|&row| add(row));
             }
-            rows.sort_unstable();
-            let rows = close_gaps(&rows);
+            found[..count].sort_unstable();
+            let rows = close_gaps(&found[..count]);
             let parent = rows.first().map(|&first| block_of[first as usize]);
             if let Some(parent) = parent {
                 children[parent as usize].push(b as u32);
             }
             let (width, height) = ((end - start) as f64, rows.len() as f64);
-            flops += width * height * (height + 2.0 * width) + width.powi(3);
+            flops += block_flops(width, height);
             entries += width * (height + width);
             if flops >= max_flops || entries > max_entries {
                 return None;
@@ -212,32 +254,16 @@ impl Structure {
         Some(Self { order, place, block_of, blocks, parents, flops, entries })
     }
 
-    fn finish(mut self, pattern: &Pattern<'_>) -> Symbolic {
+    fn finish(mut self) -> Symbolic {
         self.connect_sources();
-        let mut entries_of = Vec::with_capacity(pattern.targets.len() / 2);
-        let mut entry_offsets = Vec::with_capacity(self.order.len() + 1);
-        for (p, &v) in self.order.iter().enumerate() {
-            entry_offsets.push(entries_of.len());
-            let block = &self.blocks[self.block_of[p] as usize];
-            let first = (p - block.start) * (block.width() + block.rows.len());
-            let mut hint = 0;
-            for (neighbor, &u) in pattern.row(v).iter().enumerate() {
-                let row = self.place[u as usize] as usize;
-                if row > p {
-                    let slot = (first + block.locate_near(row, &mut hint)) as u32;
-                    entries_of.push(Entry { neighbor: neighbor as u32, slot });
-                }
-            }
-        }
-        entry_offsets.push(entries_of.len());
-        let Self { order, mut blocks, parents, flops, entries, .. } = self;
+        let Self { order, place, mut blocks, parents, flops, entries, .. } = self;
         let (waves, schedule) = (waves(&parents), Schedule::new(&blocks, &parents));
         let mut at = 0;
         for &b in waves.iter().flatten() {
             blocks[b as usize].at = at;
             at += blocks[b as usize].n_values();
         }
-        Symbolic { order, entries_of, entry_offsets, blocks, waves, schedule, flops, entries }
+        Symbolic { order, place, blocks, waves, schedule, flops, entries }
     }
 
     fn connect_sources(&mut self) {
