@@ -61,8 +61,15 @@ pub fn run(verb: Verb, output: &Output) -> Result<ExitStatus> {
     }
 }
 
-/// Limits the library to a number of threads, 0 for all.
+/// Limits the library to a number of threads, 0 for all. This thread is one of them: it already has a processor, while of
+/// two new ones that wake up together the system may put both on one.
 fn use_threads(threads: usize) -> Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    pool.build_global().context("starting threads")
+}
+
+/// The same beside this thread, which will only wait.
+fn use_other_threads(threads: usize) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("starting threads")
 }
 

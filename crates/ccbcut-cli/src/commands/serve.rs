@@ -27,7 +27,7 @@ use crate::{
 use super::{
     Outcome,
     demo::scene::{self, HEIGHT, WIDTH},
-    use_threads,
+    use_other_threads,
 };
 
 /// Endings of files that a folder may hold for us.
@@ -37,7 +37,7 @@ const SHARE: f64 = 0.5;
 
 /// Listens, says where, and answers until Ctrl-C.
 pub fn run(args: &ServeArgs, output: &Output) -> Result<ExitStatus> {
-    use_threads(args.threads)?;
+    use_other_threads(args.threads)?;
     let mut sources = sources(&args.images)?;
     let scene = scene::draw(0);
     sources.push(Source::Bytes {

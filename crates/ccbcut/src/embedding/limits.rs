@@ -40,9 +40,16 @@ pub(crate) fn max_basis(n: usize, n_pairs: usize) -> (usize, bool) {
     (most.min(6 * n_pairs + 24).max(least), most >= least)
 }
 
+/// And with more than this with fewer again: memory is what runs out there.
+const WIDEST: usize = 1 << 22;
+
 /// Columns that go through a multilevel cycle together: it holds two numbers of single precision for each.
 pub(crate) fn cycle_panel(n: usize) -> usize {
-    if n > WIDE { 16 } else { 32 }
+    match n {
+        _ if n > WIDEST => 8,
+        _ if n > WIDE => 16,
+        _ => 32,
+    }
 }
 
 /// The trivial eigenvector, Π^½ 1, of unit length; `scale` is π^-½.
