@@ -296,6 +296,18 @@ impl Graph {
         }
     }
 
+    /// The weight between two vertices; zero where there is no edge.
+    #[cfg(test)]
+    pub(crate) fn weight(&self, i: usize, j: usize) -> f64 {
+        let mut weight = 0.0;
+        self.for_each_neighbor(i, |k, w| {
+            if k == j {
+                weight = w;
+            }
+        });
+        weight
+    }
+
     /// Whether edges of at least this weight hold the graph together.
     ///
     /// Vertices that hang on one numbered before them, as nearly all do in a picture, form trees, and a look at hardly more

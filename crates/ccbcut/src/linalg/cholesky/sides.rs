@@ -87,7 +87,7 @@ impl<T: Scalar> Sides<T> {
                 }
             }
             (Self::Rows(to), Self::Rows(from)) => {
-                to.rows_mut(at, count).copy_from_slice(from.rows(first, count))
+                to.rows_mut(at, count).copy_from_slice(from.rows(first, count));
             }
             _ => unreachable!("as many vectors"),
         }
