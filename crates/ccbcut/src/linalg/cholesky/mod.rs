@@ -13,11 +13,13 @@
 
 mod numeric;
 mod ordering;
+mod scalar;
 mod sides;
 mod solve;
 mod symbolic;
 mod thin;
 mod wide;
 
-pub use numeric::{Factor, Room, Scalar};
+pub use numeric::Factor;
+pub use scalar::{Room, Scalar};
 pub use symbolic::Symbolic;

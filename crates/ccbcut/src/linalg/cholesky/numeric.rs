@@ -2,103 +2,20 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut, traits::RealField};
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut};
 
-use crate::{
-    graph::Graph,
-    parallel,
-    simd::{self, Lanes},
+use crate::{graph::Graph, parallel, simd};
+
+use super::{
+    scalar::{Room, Scalar},
+    symbolic::{Block, Source, Symbolic},
 };
-
-use super::symbolic::{Block, Source, Symbolic};
 
 /// Rows of a front that one task brings up to date.
 const STRIP: usize = 256;
 
 /// Runs shorter than this, on average, are not worth a matrix product each.
 const SHORT_RUN: usize = 12;
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
-
-/// `f32` or `f64`: what the factor is stored in.
-pub trait Scalar:
-    sealed::Sealed
-    + RealField
-    + Lanes
-    + Default
-    + Send
-    + Sync
-    + std::ops::AddAssign
-    + std::ops::MulAssign
-    + 'static
-{
-    /// Rounds from double precision.
-    fn from_f64(value: f64) -> Self;
-    /// Widens to double precision.
-    fn to_f64(self) -> f64;
-
-    /// Weights below this share of the largest are dropped: their products would fall below the smallest normal
-    /// number, where arithmetic is slow and inexact.
-    const NEGLIGIBLE: f64;
-
-    /// Takes the memory of an earlier factor, if it was one of these numbers.
-    fn take_room(room: &mut Room) -> Vec<Self>;
-    /// The memory of a factor of these numbers.
-    fn room(values: Vec<Self>) -> Room;
-}
-
-/// The memory of a factor that is done with. The next one of the same graph may have it: tens of megabytes that come as fresh
-/// pages take a fifth of the time of a factorisation.
-#[derive(Debug, Default)]
-pub enum Room {
-    /// None is kept.
-    #[default]
-    None,
-    /// Of a factor in single precision.
-    Single(Vec<f32>),
-    /// Of one in double precision.
-    Double(Vec<f64>),
-}
-
-impl Scalar for f64 {
-    const NEGLIGIBLE: f64 = 1e-140;
-
-    fn take_room(room: &mut Room) -> Vec<Self> {
-        if let Room::Double(values) = std::mem::take(room) { values } else { Vec::new() }
-    }
-    fn room(values: Vec<Self>) -> Room {
-        Room::Double(values)
-    }
-
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self
-    }
-}
-
-impl Scalar for f32 {
-    const NEGLIGIBLE: f64 = 1e-17;
-
-    fn take_room(room: &mut Room) -> Vec<Self> {
-        if let Room::Single(values) = std::mem::take(room) { values } else { Vec::new() }
-    }
-    fn room(values: Vec<Self>) -> Room {
-        Room::Single(values)
-    }
-
-    fn from_f64(value: f64) -> Self {
-        value as f32
-    }
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-}
 
 /// What is kept of one block. With N the multipliers inside the block, d its pivots and P the weights to the rows
 /// below: `inverse` = (I − Nᵀ)⁻¹ D^-½, and `panel` = P (I − Nᵀ)⁻¹ D^-½.

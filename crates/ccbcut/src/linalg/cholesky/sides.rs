@@ -1,6 +1,6 @@
 //! Right-hand sides on their way through the factor: a few one after the other, more of them side by side.
 
-use super::{numeric::Scalar, thin, wide};
+use super::{scalar::Scalar, thin, wide};
 
 /// Some rows of a matrix that is stored by columns.
 #[derive(Clone, Copy)]

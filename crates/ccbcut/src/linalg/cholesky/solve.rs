@@ -3,7 +3,8 @@
 use crate::{parallel, simd};
 
 use super::{
-    numeric::{BlockFactor, Factor, Scalar},
+    numeric::{BlockFactor, Factor},
+    scalar::Scalar,
     sides::{Panel, Sides},
     symbolic::Block,
 };

@@ -4,7 +4,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{numeric::Scalar, sides::Panel};
+use super::{scalar::Scalar, sides::Panel};
 use crate::simd::widest;
 
 /// Columns of the panel that are read at the same time. They stand a quarter of the panel apart, so that each of them

@@ -6,7 +6,7 @@
 use faer::Mat;
 use pulp::{Simd, WithSimd};
 
-use super::{numeric::Scalar, sides::Panel};
+use super::{scalar::Scalar, sides::Panel};
 use crate::{
     parallel,
     simd::{Lanes, widest},
