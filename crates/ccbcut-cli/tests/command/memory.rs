@@ -24,7 +24,14 @@ fn a_run_takes_about_what_was_predicted() {
         let report = desk.run(&format!("{line} --force --json")).succeeded().report();
         ["predicted_bytes", "peak_bytes"].map(|key| report[key].as_u64().unwrap() as f64)
     };
-    let least = bytes("segment dot.png -k 2 --tau 2 -o l.npy");
+    let dot = "segment dot.png -k 2 --tau 2 -o l.npy";
+    let least = bytes(dot);
+    let kept = |line: &str| {
+        let report = desk.run(&format!("{line} --force --dry-run --json")).succeeded().report();
+        let terms = report["terms"].as_array().unwrap();
+        let term = terms.iter().find(|term| term["name"] == "kept for reuse").unwrap();
+        term["bytes"].as_u64().unwrap() as f64
+    };
     for line in [
         "segment a.png -k 4 --tau 2 -o l.npy",
         "segment a.png -k 4 --tau 2 --method multiway -o l.npy",
@@ -33,8 +40,11 @@ fn a_run_takes_about_what_was_predicted() {
         "embed g.edges --components 8 --tau 2 -o y.npy",
     ] {
         let own = bytes(line);
-        let ratio = (own[0] - least[0]) / (own[1] - least[1]);
-        assert!((0.7..1.6).contains(&ratio), "{line}: {ratio:.2} of {} bytes", own[1]);
+        // What the allocator keeps depends on the pages that the system has: nothing, or all that was predicted.
+        let kept = kept(line) - kept(dot);
+        let [predicted, taken] = [own[0] - least[0], own[1] - least[1]];
+        let (most, fewest) = (predicted / taken, (predicted - kept) / taken);
+        assert!(0.7 < most && fewest < 1.6, "{line}: {fewest:.2} to {most:.2} of {taken} bytes");
     }
 }
 
