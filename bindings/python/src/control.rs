@@ -6,7 +6,11 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{exceptions::PyOSError, prelude::*};
+use ccbcut::parallel::MAX_THREADS;
+use pyo3::{
+    exceptions::{PyOSError, PyValueError},
+    prelude::*,
+};
 
 use crate::error::to_python;
 
@@ -26,6 +30,11 @@ pub fn run<R: Send>(
     threads: usize,
     work: impl FnOnce(Stop<'_>) -> ccbcut::Result<R> + Send,
 ) -> PyResult<R> {
+    if threads > MAX_THREADS {
+        let message =
+            format!("threads is {threads}, but it must be a whole number from 0 (all) to {MAX_THREADS}");
+        return Err(PyValueError::new_err(message));
+    }
     let no_threads = |error: &dyn std::fmt::Display| PyOSError::new_err(format!("starting threads: {error}"));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| no_threads(&e))?;
     let (is_asked, is_done) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -88,6 +88,11 @@ def test_the_number_of_threads_changes_nothing(weights, scene, threads):
     assert np.array_equal(ccbcut.segment(scene, 5, threads=threads), ccbcut.segment(scene, 5))
 
 
+def test_more_threads_than_a_machine_can_start_are_refused(weights):
+    with pytest.raises(ValueError, match="threads is 1025, but it must be a whole number from 0 .all. to 1024"):
+        ccbcut.embed(weights, 3, threads=1025)
+
+
 def test_weights_of_ones_own_are_a_balance(weights):
     ones = ccbcut.partition(weights, 3, balance=np.ones(60, dtype=np.float32))
     ratio = ccbcut.partition(weights, 3, balance="ratio")

@@ -45,6 +45,7 @@ pub use volume::{SuperpixelsArgs, VolumeArgs};
 
 use std::path::PathBuf;
 
+use ccbcut::parallel::MAX_THREADS;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 /// Cut images and graphs into parts, with a knob for how balanced the parts must be.
@@ -117,6 +118,13 @@ pub struct GlobalArgs {
     pub color: ColorChoice,
 }
 
+/// A number of threads that a machine can be asked for.
+fn threads(text: &str) -> Result<usize, String> {
+    let accepted = 0..=MAX_THREADS;
+    let value = text.parse().ok().filter(|value| accepted.contains(value));
+    value.ok_or_else(|| format!("expected a whole number from 0 (all) to {MAX_THREADS}"))
+}
+
 /// Make a page that shows what the knob does, on a drawn scene.
 ///
 /// Draws a small landscape, cuts it with tau = 2 (the normalized cut) and with tau = 1, and writes a page that shows
@@ -133,7 +141,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0)]
     pub threads: usize,
     /// Overwrite existing files
     #[arg(long)]

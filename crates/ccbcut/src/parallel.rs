@@ -4,6 +4,9 @@
 //! does not depend on the number of threads, and combine partial results in block order, so that sums do not
 //! change with the thread count. Without the `rayon` feature the same blocks run one after the other.
 
+/// More threads than this are nobody's wish: the systems below give up at some tens of thousands, and not with an error.
+pub const MAX_THREADS: usize = 1024;
+
 /// Length of the blocks that sums over vectors are cut into.
 pub const SUM_BLOCK: usize = 4096;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::AffinityMix;
+use super::{AffinityMix, threads};
 
 /// Run a whole benchmark, or score the results of another system.
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ pub struct BsdsArgs {
     #[arg(long)]
     pub save_segs: bool,
     /// Images worked on at a time, 0 for one per core
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0)]
     pub threads: usize,
     /// Print the tables as one JSON object
     #[arg(long)]
@@ -120,7 +120,7 @@ pub struct UcmArgs {
     #[arg(long, value_name = "SHARE", default_value_t = ccbcut::metrics::MAX_DISTANCE)]
     pub max_distance: f64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0)]
     pub threads: usize,
     /// Print the scores as one JSON object
     #[arg(long)]

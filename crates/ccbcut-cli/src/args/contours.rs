@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::threads;
+
 /// Find the contours of images: the multiscale probability of boundary.
 ///
 /// Compares lightness, colour and texture between the halves of discs of several sizes and orientations (mPb, the local part of
@@ -25,7 +27,7 @@ pub struct ContoursArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0)]
     pub threads: usize,
     /// Refuse larger images
     #[arg(long, value_name = "N", default_value_t = 50_000_000)]

@@ -4,7 +4,7 @@ use ccbcut::kmeans::Seeding;
 use clap::Args;
 use serde::Serialize;
 
-use super::{BalanceName, CriterionName, Method, Rounding, Solver, Variant};
+use super::{BalanceName, CriterionName, Method, Rounding, Solver, Variant, threads};
 use crate::memory::MaxMemory;
 
 /// κ̃ of graphs where neither `--kappa` nor `--kappa-count` is given.
@@ -229,7 +229,7 @@ pub struct EmbeddingArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0, hide_short_help = true)]
     pub threads: usize,
     /// Stop sweeping after this long and use what is there
     #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
 
+use super::threads;
 use crate::memory::MaxMemory;
 
 /// Draw the figures of the paper, as SVG.
@@ -39,7 +40,7 @@ pub struct FiguresArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0, hide_short_help = true)]
     #[serde(skip)]
     pub threads: usize,
     /// Refuse larger images

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::threads;
 use crate::memory::MaxMemory;
 
 /// Open a page where an image is cut while sliders move.
@@ -50,10 +51,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 24, hide_short_help = true)]
     pub queue: usize,
     /// Cuts at the same time
-    #[arg(long, value_name = "N", default_value_t = 2, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 2, hide_short_help = true)]
     pub workers: usize,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0, hide_short_help = true)]
     pub threads: usize,
 }
 

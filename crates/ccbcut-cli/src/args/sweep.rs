@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Parser, ValueHint};
 use serde::Serialize;
 
-use super::{BalanceName, EmbeddingArgs, GraphInputArgs, ImageGraphArgs, PartitionArgs};
+use super::{BalanceName, EmbeddingArgs, GraphInputArgs, ImageGraphArgs, PartitionArgs, threads};
 
 /// Follow the parts of a graph or an image through several tau.
 ///
@@ -32,7 +32,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true, help_heading = "Cut")]
     pub seed: u64,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true, help_heading = "Cut")]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0, hide_short_help = true, help_heading = "Cut")]
     #[serde(skip)]
     pub threads: usize,
     #[command(flatten)]

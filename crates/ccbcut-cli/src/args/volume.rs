@@ -5,7 +5,7 @@ use std::{path::PathBuf, str::FromStr};
 use clap::{Args, ValueHint};
 use serde::{Serialize, Serializer};
 
-use super::{EmbeddingArgs, MemoryArgs, PartitionArgs};
+use super::{EmbeddingArgs, MemoryArgs, PartitionArgs, threads};
 
 /// Cut an image or a volume into many small regions of like colour.
 ///
@@ -36,7 +36,7 @@ pub struct SuperpixelsArgs {
     #[arg(long, value_name = "Z,Y,X", requires = "volume", default_value_t)]
     pub spacing: Spacing,
     /// Threads to use, 0 for all; changes the time, never the result
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = threads, default_value_t = 0)]
     pub threads: usize,
     /// Refuse larger images and volumes
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]

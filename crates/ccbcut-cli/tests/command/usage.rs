@@ -77,6 +77,8 @@ fn usage_errors_end_with_2_and_print_nothing_to_stdout() {
         &["segment", "a.png", "--balance", "equal"],
         &["segment", "a.png", "--kappa", "0.1", "--kappa-count", "3"],
         &["segment", "a.png", "--time-limit", "-1"],
+        &["segment", "a.png", "--threads", "100000000"],
+        &["serve", "--workers", "1025"],
         &["segment", "a.png", "--no-pictures", "--overlay"],
         &["segment", "a.png", "b.png", "-o", "labels.png"],
         &["segment", "a.png", "--params", "no-such-file.json"],
@@ -98,6 +100,9 @@ fn errors_name_their_causes_and_a_way_out() {
     let ended = ccbcut(&["segment", "a.png", "b.png", "-o", "labels.png"]);
     let expected = "error: `labels.png` is one file, but there are 2 inputs\nhint: name a folder with -o\n";
     assert_eq!(ended.stderr, expected);
+    let ended = ccbcut(&["demo", "--threads", "1025"]);
+    let expected = "invalid value '1025' for '--threads <N>': expected a whole number from 0 (all) to 1024";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     let ended = ccbcut(&["--color", "always", "segment", "a.png", "b.png", "-o", "labels.png"]);
     assert!(ended.stderr.starts_with("\x1b[1;31merror:\x1b[0m `labels.png`"), "{}", ended.stderr);
     let ended = ccbcut(&["segment", "a.png", "--params", "no-such-file.json"]);

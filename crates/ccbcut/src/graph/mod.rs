@@ -34,7 +34,7 @@ pub(crate) use weights::{PairWeights, Recipe};
 
 use std::sync::OnceLock;
 
-use crate::{labels::Labels, parallel};
+use crate::{labels::Labels, parallel, sets::DisjointSets};
 use csr::Csr;
 use stencil::Stencil;
 
@@ -322,21 +322,14 @@ impl Graph {
                 n_trees -= 1;
             }
         }
-        // Trees that were joined, each by a tree before it.
-        let mut joined: Vec<u32> = (0..n as u32).collect();
+        let mut trees = DisjointSets::new(n);
         for i in 0..n {
             if n_trees == 1 {
                 break;
             }
-            let mut own = find(&mut joined, root[i]);
             self.for_each_neighbor(i, |j, w| {
-                if j < i && w >= least && root[j] != own {
-                    let other = find(&mut joined, root[j]);
-                    if other != own {
-                        joined[own.max(other) as usize] = own.min(other);
-                        own = own.min(other);
-                        n_trees -= 1;
-                    }
+                if j < i && w >= least && root[j] != root[i] && trees.join(root[i], root[j]) {
+                    n_trees -= 1;
                 }
             });
         }
@@ -384,15 +377,6 @@ impl Graph {
             }
         }
     }
-}
-
-/// The first of all trees that a tree was joined with; the way to it becomes shorter.
-fn find(joined: &mut [u32], mut tree: u32) -> u32 {
-    while joined[tree as usize] != tree {
-        joined[tree as usize] = joined[joined[tree as usize] as usize];
-        tree = joined[tree as usize];
-    }
-    tree
 }
 
 /// The largest of some numbers that are not negative, 32 at a time: one after the other, each comparison would wait for

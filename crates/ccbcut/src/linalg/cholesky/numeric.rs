@@ -162,7 +162,7 @@ impl<'a, T: Scalar> Front<'a, T> {
             match (graph.row(vertex), &places) {
                 (Some((targets, weights)), Some(places)) => {
                     if let Some((targets, weights)) = ahead.next().and_then(|&v| graph.row(v as usize)) {
-                        bring_near(targets, weights);
+                        bring_row_near(targets, weights);
                     }
                     let (first, start) = (p as u32 + 1, block.start as u32);
                     for (&u, &w) in targets.iter().zip(weights) {
@@ -282,7 +282,7 @@ impl<'a, T: Scalar> Front<'a, T> {
 }
 
 /// One row of a graph after another lies anywhere in memory: what comes next is on its way while one is worked on.
-fn bring_near(targets: &[u32], weights: &[f64]) {
+fn bring_row_near(targets: &[u32], weights: &[f64]) {
     let lines = targets.iter().step_by(16).fold(0, |a: u32, &b| a.wrapping_add(b));
     let more = weights.iter().step_by(8).fold(0, |a: u64, &b| a.wrapping_add(b.to_bits()));
     std::hint::black_box((lines, more));

@@ -50,38 +50,27 @@ pub enum Room {
     Double(Vec<f64>),
 }
 
-impl Scalar for f64 {
-    const NEGLIGIBLE: f64 = 1e-140;
+macro_rules! scalar {
+    ($number:ty, $room:ident, $negligible:literal) => {
+        impl Scalar for $number {
+            const NEGLIGIBLE: f64 = $negligible;
 
-    fn take_room(room: &mut Room) -> Vec<Self> {
-        if let Room::Double(values) = std::mem::take(room) { values } else { Vec::new() }
-    }
-    fn room(values: Vec<Self>) -> Room {
-        Room::Double(values)
-    }
+            fn take_room(room: &mut Room) -> Vec<Self> {
+                if let Room::$room(values) = std::mem::take(room) { values } else { Vec::new() }
+            }
+            fn room(values: Vec<Self>) -> Room {
+                Room::$room(values)
+            }
 
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self
-    }
+            fn from_f64(value: f64) -> Self {
+                value as $number
+            }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
 }
 
-impl Scalar for f32 {
-    const NEGLIGIBLE: f64 = 1e-17;
-
-    fn take_room(room: &mut Room) -> Vec<Self> {
-        if let Room::Single(values) = std::mem::take(room) { values } else { Vec::new() }
-    }
-    fn room(values: Vec<Self>) -> Room {
-        Room::Single(values)
-    }
-
-    fn from_f64(value: f64) -> Self {
-        value as f32
-    }
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-}
+scalar!(f32, Single, 1e-17);
+scalar!(f64, Double, 1e-140);

@@ -100,7 +100,7 @@ impl<T: Scalar> Factor<'_, T> {
     fn forward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
         let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
-        bring_near(factor);
+        bring_block_near(factor);
         let at = place(block.start);
         let mut solved = y.zeros_like(width);
         solved.add_transposed(Panel::whole(factor.inverse, width), y, at);
@@ -128,7 +128,7 @@ impl<T: Scalar> Factor<'_, T> {
     fn backward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
         let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
         let (width, height) = (block.width(), block.rows.len());
-        bring_near(factor);
+        bring_block_near(factor);
         let at = place(block.start);
         let mut own = y.zeros_like(width);
         own.copy_rows(0, y, at, width);
@@ -155,7 +155,7 @@ impl<T: Scalar> Factor<'_, T> {
 
 /// Numbers of a block that are read one after the other, once, come from memory at full speed; the products read them in
 /// another order, and some more than once. What a block holds fits into the cache of a core.
-fn bring_near<T: Scalar>(factor: BlockFactor<'_, T>) {
+fn bring_block_near<T: Scalar>(factor: BlockFactor<'_, T>) {
     let sum = simd::widest(
         #[inline(always)]
         || one_of_each_line(factor.inverse) + one_of_each_line(factor.panel),
