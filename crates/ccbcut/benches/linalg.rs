@@ -33,13 +33,22 @@ fn factor<T: ccbcut::linalg::cholesky::Scalar>(bencher: Bencher<'_, '_>) {
     bencher.bench(|| Factor::<T>::new(black_box(&symbolic), graph));
 }
 
-#[divan::bench(types = [f32, f64], args = [1, 8, 32], sample_count = 10, sample_size = 1)]
+#[divan::bench(types = [f32, f64], args = [1, 3, 4, 8, 32], sample_count = 10, sample_size = 1)]
 fn solve<T: ccbcut::linalg::cholesky::Scalar>(bencher: Bencher<'_, '_>, columns: usize) {
     let (graph, symbolic) = analyzed();
     let factor = Factor::<T>::new(&symbolic, graph);
     let b = common::noise(graph.n_vertices() * columns);
     let mut x = vec![0.0; b.len()];
     bencher.bench_local(|| factor.solve(black_box(&b), &mut x));
+}
+
+#[divan::bench(args = [1, 3, 4, 8, 32], sample_count = 10, sample_size = 1)]
+fn solve_in_double(bencher: Bencher<'_, '_>, columns: usize) {
+    let (graph, symbolic) = analyzed();
+    let factor = Factor::<f32>::new(&symbolic, graph);
+    let b = common::noise(graph.n_vertices() * columns);
+    let mut x = vec![0.0; b.len()];
+    bencher.bench_local(|| factor.solve_in_double(black_box(&b), &mut x));
 }
 
 #[divan::bench(args = [1, 8, 32], sample_count = 10, sample_size = 1)]

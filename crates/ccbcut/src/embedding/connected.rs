@@ -5,7 +5,7 @@
 //! the end the dense solver of high relative accuracy, which needs no judge.
 
 use std::{
-    borrow::Cow,
+    cell::{Cell, OnceCell},
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -20,7 +20,7 @@ use crate::{
     graph::Graph,
     labels::Labels,
     linalg::{
-        LinearOperator, axpy, block_for,
+        LinearOperator, axpy,
         cholesky::{Factor, Room, Scalar, Symbolic},
         conjugate,
         davidson::{self, Outcome},
@@ -43,22 +43,17 @@ const GOOD: f64 = 1e-2;
 /// decades without a gap may leave one vector of many in doubt, which is no reason to refuse a cut.
 const ACCEPTED: f64 = 0.5;
 
-/// Operations of a factorisation per entry of the factor that take as long as one column takes in a step of the block solver:
-/// it is read twice, and beside it go a product with the edges and those with the basis.
-const FLOPS_PER_ENTRY: f64 = 5.0;
+/// Relative rounding of a number in single precision.
+const ROUNDING: f64 = 0.5 * f32::EPSILON as f64;
 
-/// Steps that double precision may take as well: up to here it is not known that rounding is what makes them many.
-const PRECISE_STEPS: f64 = 8.0;
-
-/// From so many pairs on it is asked which precision is faster.
-const MANY_PAIRS: usize = 6;
+/// Solutions in single precision are taken where the energy of their rounding is below this share of their own.
+const HEARD: f64 = 1e-3;
 
 /// What earlier solves of a piece have shown.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Whether a factor in single precision took longer than one in double precision would have: sweep by sweep the weights
-    /// drift further apart.
-    pub(super) is_demanding: bool,
+    /// Whether rounding in single precision has more than its share of energy: sweep by sweep the weights drift further apart.
+    pub(super) is_rounded: bool,
     /// The memory of the last factor.
     room: Room,
 }
@@ -131,45 +126,23 @@ impl Connected<'_> {
                 return;
             }
         }
-        let mut start = Cow::Borrowed(start);
-        if is_single && !self.is_demanding() {
-            let outcome = self.davidson_factored::<f32>(params, &start);
-            if let Some(outcome) = &outcome {
-                if outcome.is_slow || outcome.mapped as f64 > self.patience(params.n_pairs, &start) {
-                    self.remember_demanding();
-                }
-                if outcome.is_slow {
-                    start = Cow::Owned([outcome.vectors.as_slice(), &outcome.guards].concat());
-                }
-            }
-            best.add(outcome.map(finished));
+        if is_single {
+            best.add(self.davidson_factored::<f32>(params, start).map(finished));
         }
         if best.residual() > params.tol {
-            best.add(self.davidson_factored::<f64>(params, &start).map(finished));
+            best.add(self.davidson_factored::<f64>(params, start).map(finished));
         }
     }
 
-    /// Whether earlier solves have shown that double precision is the faster way.
-    fn is_demanding(&self) -> bool {
-        self.known.is_some_and(|known| known.lock().unwrap_or_else(PoisonError::into_inner).is_demanding)
+    /// Whether earlier solves have shown that single precision is not enough for right-hand sides.
+    fn is_rounded(&self) -> bool {
+        self.known.is_some_and(|known| known.lock().unwrap_or_else(PoisonError::into_inner).is_rounded)
     }
 
-    fn remember_demanding(&self) {
+    fn remember_rounded(&self) {
         if let Some(known) = self.known {
-            known.lock().unwrap_or_else(PoisonError::into_inner).is_demanding = true;
+            known.lock().unwrap_or_else(PoisonError::into_inner).is_rounded = true;
         }
-    }
-
-    /// How many columns could go through a solver's steps in the time that a factor in double precision and what it takes
-    /// with it would need. Few columns are always taken to the end, as their steps are cheap, and so is what does not start
-    /// from an earlier solution: many steps are no sign of rounding there.
-    fn patience(&self, n_pairs: usize, start: &[f64]) -> f64 {
-        if n_pairs < MANY_PAIRS || start.is_empty() {
-            return f64::INFINITY;
-        }
-        let worth = |s: &Symbolic| s.flops() / (FLOPS_PER_ENTRY * s.entries().max(1.0));
-        let steps = PRECISE_STEPS * block_for(n_pairs) as f64;
-        self.factor_structure().map_or(f64::INFINITY, |structure| worth(structure) + steps)
     }
 
     /// The best of a few separations into clusters.
@@ -229,8 +202,8 @@ impl Connected<'_> {
         self.graph.is_connected_above(share * self.graph.largest_weight())
     }
 
-    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a factorisation; q is Π^½ 1, of unit length.
-    fn through<T: Scalar>(&self, factor: &Factor<'_, T>, q: &[f64], r: &[f64], t: &mut [f64]) {
+    /// T = A⁺ R = (I − qqᵀ) Π^½ L⁺ Π^½ R by a solver for L; q is Π^½ 1, of unit length.
+    fn through(&self, solve: impl Fn(&[f64], &mut [f64]), q: &[f64], r: &[f64], t: &mut [f64]) {
         let n = self.scale.len();
         // Π^½ up to a factor.
         let root = q;
@@ -241,7 +214,7 @@ impl Connected<'_> {
                 || column.iter_mut().zip(root).for_each(|(r, root)| *r *= root),
             );
         });
-        factor.solve(&rhs, t);
+        solve(&rhs, t);
         let stretch = 1.0 / (self.scale[0] * root[0]);
         let stretch = stretch * stretch;
         let total = dot(root, root);
@@ -258,19 +231,36 @@ impl Connected<'_> {
         });
     }
 
+    /// Whether the rounding of A⁺ R to single precision would have a share in its energy, tᵀAt = tᵀr, that can be heard: that of
+    /// a slow motion of all vertices is a fast one, and the edges between some of them are stiff.
+    fn drowns(diagonal: &[f64], r: &[f64], t: &[f64]) -> bool {
+        let n = diagonal.len();
+        r.chunks_exact(n).zip(t.chunks_exact(n)).any(|(r, t)| {
+            let stretched: f64 = t.iter().zip(diagonal).map(|(t, d)| d * t * t).sum();
+            ROUNDING * ROUNDING * stretched > HEARD * dot(r, t).max(0.0)
+        })
+    }
+
     fn davidson_factored<T: Scalar>(&self, params: &EigenParams, start: &[f64]) -> Option<Outcome> {
         let mut room = self.exchange_room(Room::None);
         let factor = Factor::<T>::new_in(self.factor_structure()?, self.graph, &mut room);
         let q = limits::null_vector(self.scale);
-        let inverse = |r: &[f64], t: &mut [f64]| self.through(&factor, &q, r, t);
-        // There is nothing better than double precision.
-        let patience = if size_of::<T>() < size_of::<f64>() {
-            self.patience(params.n_pairs, start)
-        } else {
-            f64::INFINITY
+        let quick = |r: &[f64], t: &mut [f64]| self.through(|b, x| factor.solve(b, x), &q, r, t);
+        let in_double = Cell::new(self.is_rounded() || size_of::<T>() == size_of::<f64>());
+        let diagonal = OnceCell::new();
+        let inverse = |r: &[f64], t: &mut [f64]| {
+            if !in_double.get() {
+                quick(r, t);
+                let diagonal = diagonal.get_or_init(|| limits::diagonal(self.graph, self.scale));
+                if !Self::drowns(diagonal, r, t) {
+                    return;
+                }
+                in_double.set(true);
+                self.remember_rounded();
+            }
+            self.through(|b, x| factor.solve_in_double(b, x), &q, r, t);
         };
-        let settings = davidson::Params { patience, ..settings(params, 60) };
-        let outcome = self.davidson(&inverse, &q, start, &settings);
+        let outcome = self.davidson(&inverse, &quick, &q, start, &settings(params, 60));
         self.exchange_room(factor.into_room());
         Some(outcome)
     }
@@ -290,17 +280,23 @@ impl Connected<'_> {
                 self.conjugate_gradients(&q, r, t);
             }
         };
-        self.davidson(&inverse, &q, start, &settings(params, 40))
+        self.davidson(&inverse, &inverse, &q, start, &settings(params, 40))
     }
 
+    /// The block solver with an inverse, and one that will do for a first guess.
     fn davidson(
         &self,
         inverse: &dyn Fn(&[f64], &mut [f64]),
+        quick: &dyn Fn(&[f64], &mut [f64]),
         q: &[f64],
         start: &[f64],
         settings: &davidson::Params,
     ) -> Outcome {
         let operator = self.graph.laplacian().scaled(self.scale);
+        if start.is_empty() {
+            let guess = davidson::first_guess(quick, q, q.len(), settings);
+            return davidson::smallest(&operator, inverse, q, &guess, settings);
+        }
         davidson::smallest(&operator, inverse, q, start, settings)
     }
 
@@ -342,7 +338,7 @@ impl Connected<'_> {
             axpy(-*value, x, r);
         }
         let mut mapped = vec![0.0; vectors.len()];
-        self.through(&factor, &q, &residuals, &mut mapped);
+        self.through(|b, x| factor.solve(b, x), &q, &residuals, &mut mapped);
         let residual = mapped.chunks_exact(n).map(norm).fold(0.0, f64::max);
         (residual <= params.tol).then_some(Eigenpairs {
             values,
@@ -400,7 +396,7 @@ fn weighted_sum(x: &[f64], root: &[f64]) -> f64 {
 /// As many steps as it takes, up to a number of them.
 fn settings(params: &EigenParams, max_steps: usize) -> davidson::Params {
     let EigenParams { n_pairs, tol, seed } = *params;
-    davidson::Params { n_pairs, tol, max_steps, patience: f64::INFINITY, seed }
+    davidson::Params { n_pairs, tol, max_steps, seed }
 }
 
 fn finished(outcome: Outcome) -> Eigenpairs {

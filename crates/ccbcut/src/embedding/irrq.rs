@@ -61,6 +61,8 @@ impl Irrq {
         let spectrum = Spectrum::analyze(graph);
 
         let mut weighted = self.first_weights(graph);
+        // Memory of the distances.
+        let mut room = Vec::new();
         let mut epsilon: f64 = 1.0;
         let mut warm = self.first_guess(&scale());
         let mut previous: Option<Embedding> = None;
@@ -84,7 +86,7 @@ impl Irrq {
             if is_first {
                 trace.kappa = self.resolve_kappa(graph, &y)?;
             }
-            let distances = y.distances(graph);
+            let distances = y.distances_in(graph, room);
             if is_first {
                 trace.epsilon_floor = self.floor(&distances, graph, &y);
             }
@@ -120,8 +122,9 @@ impl Irrq {
             }
 
             // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
-            weighted =
-                Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon, weighted.take()));
+            let (graph, freed) =
+                reweight::reweighted(distances, self.variant, self.tau, epsilon, weighted.take());
+            (weighted, room) = (Some(graph), freed);
             previous = (self.early_stop || self.variant == Variant::Released).then_some(y);
             let mut block = pairs.vectors;
             block.extend(pairs.guards);
@@ -138,12 +141,12 @@ impl Irrq {
             Start::Unit => None,
             Start::Ratio(y) => Some(reweight::ratio_weights(graph, y, self.tau)),
             Start::Smoothed(y) => {
-                Some(reweight::reweighted(&y.distances(graph), self.variant, self.tau, 1.0, None))
+                Some(reweight::reweighted(y.distances(graph), self.variant, self.tau, 1.0, None).0)
             }
             Start::Resumed(y, epsilon) => {
                 let distances = y.distances(graph);
                 let epsilon = epsilon.max(self.floor(&distances, graph, y));
-                Some(reweight::reweighted(&distances, self.variant, self.tau, epsilon, None))
+                Some(reweight::reweighted(distances, self.variant, self.tau, epsilon, None).0)
             }
         }
     }

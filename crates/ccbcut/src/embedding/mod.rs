@@ -103,7 +103,12 @@ impl Embedding {
 
     /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph.
     pub(crate) fn distances<'a>(&'a self, graph: &'a Graph) -> Distances<'a> {
-        Distances::new(graph, &self.values, self.n_components)
+        self.distances_in(graph, Vec::new())
+    }
+
+    /// The same in memory of earlier ones.
+    pub(crate) fn distances_in<'a>(&'a self, graph: &'a Graph, room: Vec<f64>) -> Distances<'a> {
+        Distances::new(graph, &self.values, self.n_components, room)
     }
 
     /// From columns in the coordinates x = Π^½ y, with the sign of each column fixed.

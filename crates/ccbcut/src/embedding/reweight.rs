@@ -34,14 +34,14 @@ pub(super) fn nth_largest(distances: &Distances<'_>, kappa: usize, variant: Vari
     }
 }
 
-/// W∘Γ with γ of (14) in the given variant; the memory of an earlier one is used again.
+/// W∘Γ with γ of (14) in the given variant; the memory of an earlier one is used again, and that of the distances comes back.
 pub(super) fn reweighted(
-    distances: &Distances<'_>,
+    distances: Distances<'_>,
     variant: Variant,
     tau: f64,
     epsilon: f64,
     old: Option<Graph>,
-) -> Graph {
+) -> (Graph, Vec<f64>) {
     let power = HalfPower::new(2.0 - tau);
     let epsilon2 = epsilon * epsilon;
     match variant {
@@ -102,7 +102,8 @@ mod tests {
         let graph = Graph::from_edges(3, &[(0, 1, 4.0), (1, 2, 0.25)]).unwrap();
         let y = Embedding::new(3, 1, vec![0.0, 3.0, 7.0]).unwrap();
         let distances = y.distances(&graph);
-        let weights = |variant| reweighted(&distances, variant, 1.0, 0.5, None).map_edges(|_, _, w| w);
+        let weights =
+            |variant| reweighted(y.distances(&graph), variant, 1.0, 0.5, None).0.map_edges(|_, _, w| w);
         let close = |found: Vec<f64>, expected: [f64; 2]| {
             for (a, b) in found.iter().zip(expected) {
                 assert!((a - b).abs() <= 1e-14 * b, "{found:?} {expected:?}");

@@ -248,31 +248,37 @@ mod tests {
     use super::*;
     use crate::{graph::half_disc, linalg::dense, random::Random};
 
-    /// Sweep by sweep the weights of a grid drift apart. From where single precision gets slow, double precision is taken at
-    /// once, and the pairs are those of the dense solver throughout.
+    /// Sweep by sweep the ties between the tiles of a grid get weaker. Single precision carries right-hand sides until their
+    /// rounding would be heard among the stiff edges of the tiles, and few steps are enough throughout: the factor is as
+    /// good an inverse for slow motions as for fast ones.
     #[test]
-    fn many_columns_go_on_in_double_precision() {
+    fn right_hand_sides_go_on_in_double_precision() {
         let mut random = Random::new(5);
-        let exponents: Vec<f64> = (0..2000).map(|_| random.uniform()).collect();
+        let stiffness: Vec<f64> = (0..2000).map(|_| 0.5 + random.uniform()).collect();
+        let tile = |v: usize| (v / 17 / 4, v % 17 / 4);
         let grid = Graph::from_stencil(16, 17, half_disc(6.0), |_, _| 1.0).unwrap();
         let grid = grid.induced(&(0..272).collect::<Vec<u32>>());
         let spectrum = Spectrum::analyze(&grid);
         let pi = vec![1.0; grid.n_vertices()];
-        let is_demanding = || spectrum.pieces[0].known.lock().unwrap().is_demanding;
+        let is_rounded = || spectrum.pieces[0].known.lock().unwrap().is_rounded;
         let (mut turned, mut warm) = (Vec::new(), Vec::new());
-        for decades in [1.0, 6.0, 9.0, 11.0, 12.0] {
-            let weight = |i: usize, j: usize, _: f64| 10_f64.powf(-decades * exponents[(7 * i + j) % 2000]);
+        for decades in [1.0, 4.0, 8.0, 12.0, 13.0] {
+            let weight = |i: usize, j: usize, _: f64| {
+                let tie = if tile(i) == tile(j) { 1.0 } else { 10_f64.powf(-decades) };
+                tie * stiffness[(7 * i + j) % 2000]
+            };
             let graph = grid.map_weights(weight);
             let params = EigenParams { tol: 1e-8, ..EigenParams::new(14) };
             let found = spectrum.smallest(&graph, &pi, &params, Some(&warm)).unwrap();
             assert!(found.residual <= params.tol, "{decades} decades: {}", found.residual);
+            assert!(decades < 2.0 || found.steps <= 5, "{decades} decades: {} steps", found.steps);
             let (values, _) = dense::laplacian_eigen(&graph, &pi);
             for (a, b) in found.values.iter().zip(&values) {
                 assert!((a - b).abs() <= 1e-6 * b, "{decades} decades: {a} {b}");
             }
-            turned.push(is_demanding());
+            turned.push(is_rounded());
             warm = [found.vectors, found.guards].concat();
         }
-        assert!(!turned[0] && turned[4], "{turned:?}");
+        assert!(!turned[1] && turned[4], "{turned:?}");
     }
 }

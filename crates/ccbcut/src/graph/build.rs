@@ -5,7 +5,10 @@ use crate::{
     parallel,
 };
 
-use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
+use super::{
+    Graph, ROW_BLOCK, Storage,
+    csr::{Csr, by_blocks},
+};
 
 /// Largest relative difference between the two copies of an entry that still counts as symmetric.
 pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
@@ -71,38 +74,36 @@ impl Graph {
         {
             return Self::from_storage(Storage::Stencil(part), Vec::new());
         }
-        let blocks = parallel::map(vertices.len().div_ceil(ROW_BLOCK), |b| {
-            let block = &vertices[b * ROW_BLOCK..vertices.len().min((b + 1) * ROW_BLOCK)];
-            let (mut lengths, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-            let mut row: Vec<(u32, f64)> = Vec::new();
-            for &old in block {
-                row.clear();
-                self.for_each_neighbor(old as usize, |j, w| {
-                    if position[j] != u32::MAX {
-                        row.push((position[j], w));
-                    }
-                });
-                if !is_sorted {
-                    row.sort_unstable_by_key(|&(j, _)| j);
-                }
-                targets.extend(row.iter().map(|&(j, _)| j));
-                weights.extend(row.iter().map(|&(_, w)| w));
-                lengths.push(row.len());
+        let mut offsets = vec![0; vertices.len() + 1];
+        parallel::for_each_chunk(&mut offsets[1..], ROW_BLOCK, |b, lengths| {
+            for (length, &old) in lengths.iter_mut().zip(&vertices[b * ROW_BLOCK..]) {
+                self.for_each_neighbor(old as usize, |j, _| *length += usize::from(position[j] != u32::MAX));
             }
-            (lengths, targets, weights)
         });
-        let total = blocks.iter().map(|block| block.1.len()).sum();
-        let (mut offsets, mut targets, mut weights) =
-            (vec![0], Vec::with_capacity(total), Vec::with_capacity(total));
-        for (lengths, block_targets, block_weights) in blocks {
-            let mut end = targets.len();
-            offsets.extend(lengths.into_iter().map(|length| {
-                end += length;
-                end
-            }));
-            targets.extend(block_targets);
-            weights.extend(block_weights);
+        for i in 0..vertices.len() {
+            offsets[i + 1] += offsets[i];
         }
+        let total = offsets[vertices.len()];
+        let (mut targets, mut weights) = (vec![0; total], vec![0.0; total]);
+        let blocks = by_blocks(&mut targets, &offsets).into_iter().zip(by_blocks(&mut weights, &offsets));
+        parallel::for_each_part(blocks.collect(), |_, ((rows, targets), (_, weights))| {
+            let mut stored = targets.iter_mut().zip(weights);
+            let mut store = |j: u32, w: f64| {
+                if let Some((target, weight)) = stored.next() {
+                    (*target, *weight) = (j, w);
+                }
+            };
+            let mut row: Vec<(u32, f64)> = Vec::new();
+            for &old in &vertices[rows] {
+                self.for_each_neighbor(old as usize, |j, w| match position[j] {
+                    u32::MAX => {}
+                    new if is_sorted => store(new, w),
+                    new => row.push((new, w)),
+                });
+                row.sort_unstable_by_key(|&(j, _)| j);
+                row.drain(..).for_each(|(j, w)| store(j, w));
+            }
+        });
         let loops = if self.has_self_loops() {
             vertices.iter().map(|&v| self.self_loop(v as usize)).collect()
         } else {

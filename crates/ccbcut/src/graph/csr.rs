@@ -138,6 +138,11 @@ pub(super) fn for_each_block(
     starts: &[usize],
     f: impl Fn(Range<usize>, &mut [f64]) + Sync + Send,
 ) {
+    parallel::for_each_part(by_blocks(values, starts), |_, (rows, piece)| f(rows, piece));
+}
+
+/// Blocks of consecutive rows and their values.
+pub(super) fn by_blocks<'a, T>(values: &'a mut [T], starts: &[usize]) -> Vec<(Range<usize>, &'a mut [T])> {
     let n = starts.len() - 1;
     let mut pieces = Vec::with_capacity(n.div_ceil(ROW_BLOCK));
     let mut rest = values;
@@ -147,5 +152,5 @@ pub(super) fn for_each_block(
         pieces.push((first..end, piece));
         rest = behind;
     }
-    parallel::for_each_part(pieces, |_, (rows, piece)| f(rows, piece));
+    pieces
 }

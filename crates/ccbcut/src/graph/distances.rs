@@ -1,6 +1,9 @@
 //! Squared distances between the ends of the edges: every quantity of a sweep is a function of these and the weights.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    cell::{Cell, OnceCell},
+    ops::Range,
+};
 
 use crate::{parallel, simd};
 
@@ -8,11 +11,17 @@ use super::{
     Graph, ROW_BLOCK, Storage,
     csr::{Csr, for_each_block},
     planes::Planes,
-    rank,
+    rank::{self, Counts},
 };
 
 /// Lanes of the sums over coordinates and over edges.
 const LANES: usize = 8;
+
+/// Rows whose values one task counts.
+const COUNTED_ROWS: usize = 4096;
+
+/// Values that are found at a time before they are looked at.
+const VISITED: usize = 256;
 
 /// ‖ŷᵢ − ŷⱼ‖₂² for the edges of a graph, for rows ŷ of coordinates.
 ///
@@ -32,19 +41,30 @@ struct Sparse<'a> {
     csr: &'a Csr,
     rows: &'a [f64],
     n_columns: usize,
-    squared: OnceLock<Vec<f64>>,
+    squared: OnceCell<Vec<f64>>,
+    /// Memory to be used.
+    room: Cell<Vec<f64>>,
 }
 
 impl Sparse<'_> {
     fn squared(&self) -> &[f64] {
-        self.squared.get_or_init(|| squared(self.csr, self.rows, self.n_columns))
+        self.squared.get_or_init(|| squared(self.csr, self.rows, self.n_columns, self.room.take()))
+    }
+
+    fn into_squared(self) -> Vec<f64> {
+        self.squared();
+        self.squared.into_inner().unwrap_or_default()
     }
 }
 
 impl<'a> Distances<'a> {
-    pub(crate) fn new(graph: &'a Graph, rows: &'a [f64], n_columns: usize) -> Self {
+    /// `room` is memory to be used: what [`Distances::reweighted`] gave back, or nothing.
+    pub(crate) fn new(graph: &'a Graph, rows: &'a [f64], n_columns: usize, room: Vec<f64>) -> Self {
         let edges = match &graph.storage {
-            Storage::Sparse(csr) => Edges::Sparse(Sparse { csr, rows, n_columns, squared: OnceLock::new() }),
+            Storage::Sparse(csr) => {
+                let (squared, room) = (OnceCell::new(), Cell::new(room));
+                Edges::Sparse(Sparse { csr, rows, n_columns, squared, room })
+            }
             Storage::Stencil(stencil) => Edges::Stencil(Planes::new(stencil, rows, n_columns)),
         };
         Self { n_edges: graph.n_edges(), edges }
@@ -87,30 +107,38 @@ impl<'a> Distances<'a> {
             return 0.0;
         }
         match &self.edges {
-            Edges::Sparse(sparse) => rank::nth_largest(&map_edges(sparse.csr, sparse.squared(), &f), place),
+            Edges::Sparse(sparse) => nth_largest(sparse.csr, sparse.squared(), place, &f),
             Edges::Stencil(planes) => planes.nth_largest(place, f),
         }
     }
 
     /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops; `old`, a graph with the same edges
-    /// that is no longer needed, gives its memory.
+    /// that is no longer needed, gives its memory. That of the distances comes back.
     ///
     /// `f` must return finite, positive values.
-    pub(crate) fn reweighted(&self, old: Option<Graph>, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> Graph {
+    pub(crate) fn reweighted(
+        self,
+        old: Option<Graph>,
+        f: impl Fn(f64, f64) -> f64 + Sync + Send,
+    ) -> (Graph, Vec<f64>) {
         let old = old.map(|graph| graph.storage);
-        let storage = match &self.edges {
+        let (storage, room) = match self.edges {
             Edges::Sparse(sparse) => {
-                let values = map_edges(sparse.csr, sparse.squared(), &f);
+                let csr = sparse.csr;
+                let mut values = sparse.into_squared();
+                for_each_block(&mut values, &csr.halves().first, |rows, values| {
+                    simd::widest(MapRows { csr, rows, f: &f, values });
+                });
                 let memory = if let Some(Storage::Sparse(old)) = old { old.weights } else { Vec::new() };
-                Storage::Sparse(sparse.csr.with_edge_weights(&values, memory))
+                (Storage::Sparse(csr.with_edge_weights(&values, memory)), values)
             }
             Edges::Stencil(planes) => {
                 let memory =
                     if let Some(Storage::Stencil(old)) = old { old.weights.into_vec() } else { Vec::new() };
-                Storage::Stencil(planes.reweighted(memory, f))
+                (Storage::Stencil(planes.reweighted(memory, f)), Vec::new())
             }
         };
-        Graph::from_storage(storage, Vec::new())
+        (Graph::from_storage(storage, Vec::new()), room)
     }
 }
 
@@ -149,17 +177,72 @@ impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for SumRows<'_, F> {
     }
 }
 
-fn map_edges(csr: &Csr, distances: &[f64], f: &(impl Fn(f64, f64) -> f64 + Sync + Send)) -> Vec<f64> {
-    by_rows(csr, |rows, out| simd::widest(MapRows { csr, distances, rows, f, out }))
+/// The value f(w, ‖Δ‖²) at a place in decreasing order; 0 where there are not that many. Values are found on either of two
+/// walks and not kept.
+fn nth_largest(
+    csr: &Csr,
+    distances: &[f64],
+    place: usize,
+    f: &(impl Fn(f64, f64) -> f64 + Sync + Send),
+) -> f64 {
+    let n = csr.n_rows();
+    let counts = parallel::map(n.div_ceil(COUNTED_ROWS), |b| {
+        let rows = b * COUNTED_ROWS..n.min((b + 1) * COUNTED_ROWS);
+        let mut counts = Counts::new();
+        simd::widest(VisitRows { csr, distances, rows, f, see: |value| counts.add(value) });
+        counts
+    });
+    let Some((bucket, above)) = rank::find(&counts, place) else { return 0.0 };
+    let inside = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
+        let rows = b * ROW_BLOCK..n.min((b + 1) * ROW_BLOCK);
+        let mut inside = Vec::new();
+        let see = |value| {
+            if rank::bucket(value) == bucket {
+                inside.push(value);
+            }
+        };
+        simd::widest(VisitRows { csr, distances, rows, f, see });
+        inside
+    });
+    rank::select(inside.concat(), place - above)
 }
 
-/// f(w, ‖Δ‖²) for the edges of some rows.
-struct MapRows<'a, F> {
+/// Shows f(w, ‖Δ‖²) of the edges of some rows, one after the other.
+struct VisitRows<'a, F, G> {
     csr: &'a Csr,
     distances: &'a [f64],
     rows: Range<usize>,
     f: &'a F,
-    out: &'a mut [f64],
+    see: G,
+}
+
+impl<F: Fn(f64, f64) -> f64, G: FnMut(f64)> pulp::NullaryFnOnce for VisitRows<'_, F, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
+        let halves = self.csr.halves();
+        let mut room = [0.0; VISITED];
+        for i in self.rows {
+            let weights = &self.csr.weights[halves.middle[i]..self.csr.offsets[i + 1]];
+            let distances = &self.distances[halves.first[i]..halves.first[i + 1]];
+            for (weights, distances) in weights.chunks(VISITED).zip(distances.chunks(VISITED)) {
+                let values = &mut room[..weights.len()];
+                for ((value, &w), &d) in values.iter_mut().zip(weights).zip(distances) {
+                    *value = (self.f)(w, d);
+                }
+                values.iter().for_each(|&value| (self.see)(value));
+            }
+        }
+    }
+}
+
+/// f(w, ‖Δ‖²) for the edges of some rows, in place of ‖Δ‖².
+struct MapRows<'a, F> {
+    csr: &'a Csr,
+    rows: Range<usize>,
+    f: &'a F,
+    values: &'a mut [f64],
 }
 
 impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for MapRows<'_, F> {
@@ -170,29 +253,29 @@ impl<F: Fn(f64, f64) -> f64> pulp::NullaryFnOnce for MapRows<'_, F> {
         let halves = self.csr.halves();
         let start = halves.first[self.rows.start];
         for i in self.rows {
-            let edges = halves.first[i]..halves.first[i + 1];
             let weights = &self.csr.weights[halves.middle[i]..self.csr.offsets[i + 1]];
-            let out = &mut self.out[edges.start - start..edges.end - start];
-            for ((out, &w), &d) in out.iter_mut().zip(weights).zip(&self.distances[edges]) {
-                *out = (self.f)(w, d);
+            let values = &mut self.values[halves.first[i] - start..halves.first[i + 1] - start];
+            for (value, &w) in values.iter_mut().zip(weights) {
+                *value = (self.f)(w, *value);
             }
         }
     }
 }
 
-/// One number per edge, written by blocks of rows.
-fn by_rows(csr: &Csr, f: impl Fn(Range<usize>, &mut [f64]) + Sync + Send) -> Vec<f64> {
-    let mut all = vec![0.0; csr.targets.len() / 2];
-    for_each_block(&mut all, &csr.halves().first, f);
-    all
-}
-
-fn squared(csr: &Csr, rows: &[f64], n_columns: usize) -> Vec<f64> {
+fn squared(csr: &Csr, rows: &[f64], n_columns: usize, mut room: Vec<f64>) -> Vec<f64> {
+    room.resize(csr.targets.len() / 2, 0.0);
+    let starts = &csr.halves().first;
     if n_columns == 1 {
-        return by_rows(csr, |range, out| simd::widest(OneColumn { csr, column: rows, rows: range, out }));
+        for_each_block(&mut room, starts, |range, out| {
+            simd::widest(OneColumn { csr, column: rows, rows: range, out });
+        });
+    } else {
+        let (padded, width) = padded(csr, rows, n_columns);
+        for_each_block(&mut room, starts, |rows, out| {
+            simd::widest(Columns { csr, padded: &padded, width, rows, out });
+        });
     }
-    let (padded, width) = padded(csr, rows, n_columns);
-    by_rows(csr, |rows, out| simd::widest(Columns { csr, padded: &padded, width, rows, out }))
+    room
 }
 
 /// Rows padded with zeros to whole lanes, and their length.
@@ -319,12 +402,14 @@ mod tests {
         let part = stencil(90, 61).induced(&holed);
         assert!(matches!(&part.storage, Storage::Stencil(stencil) if stencil.cells.is_some()));
         let images = [stencil(6, 9), stencil(7, 45), stencil(40, 2), stencil(1, 1), flat(9, 60), part];
-        let others = [gallery::random(300, 0.2, 3), gallery::path(1), gallery::star(40)];
+        let others =
+            [gallery::random(300, 0.2, 3), gallery::path(1), gallery::star(40), gallery::grid(70, 70)];
         for graph in images.into_iter().chain(others) {
             for n_columns in [1, 3, 8, 11] {
                 let rows: Vec<f64> =
                     (0..graph.n_vertices() * n_columns).map(|i| (i as f64 * 0.7).sin()).collect();
-                let distances = Distances::new(&graph, &rows, n_columns);
+                let anew = |room| Distances::new(&graph, &rows, n_columns, room);
+                let distances = anew(Vec::new());
                 let f = |w: f64, d: f64| (w * d + 0.1).sqrt();
                 let row = |v: usize| &rows[v * n_columns..(v + 1) * n_columns];
                 let squared = |i, j| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum();
@@ -344,7 +429,8 @@ mod tests {
                 let naive: f64 = naive.iter().sum();
                 let total = distances.sum_by_coordinate(|difference| difference.abs().sqrt());
                 assert!((total - naive).abs() <= 1e-12 * naive);
-                let graph = distances.reweighted(Some(distances.reweighted(None, |w, d| w + d)), f);
+                let (old, room) = distances.reweighted(None, |w, d| w + d);
+                let (graph, _) = anew(room).reweighted(Some(old), f);
                 let weights = graph.map_edges(|_, _, w| w);
                 assert_eq!(values.len(), weights.len());
                 assert!(values.iter().zip(&weights).all(|(a, b)| (a - b).abs() <= 1e-6 * a));

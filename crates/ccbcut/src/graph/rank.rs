@@ -1,10 +1,5 @@
-//! The n-th largest of many numbers that are not negative, counted by their leading bits first: those that are computed along
-//! a walk need not be kept.
-
-use crate::parallel;
-
-/// Numbers that one task counts.
-const BLOCK: usize = 1 << 19;
+//! The n-th largest of many numbers that are not negative, counted by their leading bits first: they are computed along
+//! a walk and need not be kept.
 
 /// Bits of a number that do not count in the first look.
 const SHIFT: u32 = 48;
@@ -48,31 +43,28 @@ pub(super) fn select(mut values: Vec<f64>, place: usize) -> f64 {
     *values.select_nth_unstable_by(place, |a, b| b.total_cmp(a)).1
 }
 
-/// The number at a place in decreasing order; 0 where there are not that many.
-pub(super) fn nth_largest(values: &[f64], place: usize) -> f64 {
-    let counts = parallel::map(values.len().div_ceil(BLOCK), |b| {
-        let mut counts = Counts::new();
-        values[b * BLOCK..values.len().min((b + 1) * BLOCK)].iter().for_each(|&value| counts.add(value));
-        counts
-    });
-    let Some((bucket, above)) = find(&counts, place) else { return 0.0 };
-    let inside = values.iter().copied().filter(|&value| self::bucket(value) == bucket).collect();
-    select(inside, place - above)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_nth_largest_of_several_blocks_is_that_of_the_sorted_list() {
+    fn the_nth_largest_is_found_by_counting_first() {
         // Coprime to 7919: every residue occurs once.
-        let n = BLOCK + 1000;
+        let n = 70_001;
         let values: Vec<f64> = (0..n).map(|i| ((i * 7919 % n) as f64).powi(3) * 1e-9).collect();
-        for place in [0, 1, 500, BLOCK, n - 2, n - 1] {
-            assert_eq!(nth_largest(&values, place), ((n - 1 - place) as f64).powi(3) * 1e-9);
+        let counts: Vec<Counts> = values.chunks(30_000).map(counted).collect();
+        for place in [0, 1, 500, 35_000, n - 2, n - 1] {
+            let (leading, above) = find(&counts, place).unwrap();
+            let inside = values.iter().copied().filter(|&value| bucket(value) == leading).collect();
+            assert_eq!(select(inside, place - above), ((n - 1 - place) as f64).powi(3) * 1e-9);
         }
-        assert_eq!(nth_largest(&values, n), 0.0);
-        assert_eq!(nth_largest(&[], 0), 0.0);
+        assert_eq!(find(&counts, n), None);
+        assert_eq!(find(&[], 0), None);
+    }
+
+    fn counted(values: &[f64]) -> Counts {
+        let mut counts = Counts::new();
+        values.iter().for_each(|&value| counts.add(value));
+        counts
     }
 }

@@ -11,7 +11,7 @@ use super::{
     LinearOperator, axpy,
     dense::{symmetric_eigen, symmetric_eigen_absolute},
     norm,
-    space::{Space, block_for, combination, gram},
+    space::{Space, add_combination, block_for, combination, gram},
 };
 
 /// Block Lanczos iteration finds the first basis when at least this many pairs are wanted.
@@ -29,8 +29,8 @@ const LOOK_AGAIN: usize = 4;
 /// Steps in which the residual must halve: otherwise rounding is all that moves.
 const STALL_STEPS: usize = 16;
 
-/// Steps that say how fast the residual falls.
-const PACE_STEPS: usize = 3;
+/// Residuals below this share of what is accepted are left alone.
+const WORTHWHILE: f64 = 0.5;
 
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +41,6 @@ pub struct Params {
     pub tol: f64,
     /// Steps before giving up.
     pub max_steps: usize,
-    /// What a better inverse costs, in mapped columns: where more than that seems to be left to do, the solver stops.
-    pub patience: f64,
     /// Seed of the vectors that fill up the first basis.
     pub seed: u64,
 }
@@ -60,10 +58,6 @@ pub struct Outcome {
     pub residual: f64,
     /// Steps taken.
     pub steps: usize,
-    /// Columns that were mapped in these.
-    pub mapped: usize,
-    /// Whether it stopped because a better inverse seemed cheaper.
-    pub is_slow: bool,
 }
 
 /// Smallest eigenpairs of `a` on the complement of `null` (a unit vector, or empty).
@@ -85,27 +79,25 @@ pub fn smallest(
     let block = block_for(wanted).min(free);
     let capacity = (4 * block + 8).min(free);
     let mut space = Space::new(n, null);
-    let start = if start.is_empty() && wanted >= KRYLOV_FROM && 8 * wanted < n {
-        krylov_guess(inverse, null, n, (wanted, block), params.seed)
-    } else {
-        start[..start.len().min(block * n)].to_vec()
-    };
+    let start = start[..start.len().min(block * n)].to_vec();
     space.fill_start(a, inverse, start, block, params.seed);
+    // How far the image of each vector of the basis may be off.
+    let mut drift = Vec::new();
     let mut fresh = false;
     let mut steps: usize = 0;
     let (mut before, mut lowest) = (f64::INFINITY, f64::INFINITY);
-    let mut pace = Pace::default();
     loop {
-        let ritz = space.ritz(block.min(space.len()));
+        drift.resize(space.len(), 0.0);
+        let ritz = space.ritz(block.min(space.len()), &drift);
         let mut residuals = ritz.residuals(n);
         let mut mapped = vec![0.0; residuals.len()];
         inverse(&residuals, &mut mapped);
+        remove_others(&ritz.vectors[..wanted.min(ritz.values.len()) * n], &mut mapped, n);
         let lengths: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
         let converged = residual <= params.tol;
-        // Products with A drift when the basis is recombined. Where that could be seen, the last word is had with
-        // fresh ones.
-        let is_sound = fresh || space.drift(ritz.values[0]) <= 0.01 * params.tol;
+        // Where the drift of the images could be seen, the last word is had with fresh ones.
+        let is_sound = fresh || ritz.drift(wanted) <= 0.1 * params.tol;
         lowest = lowest.min(residual);
         if steps.is_multiple_of(STALL_STEPS) {
             if lowest > 0.5 * before {
@@ -116,15 +108,13 @@ pub fn smallest(
         if (converged && is_sound) || steps >= params.max_steps || !residual.is_finite() {
             return ritz.into_outcome(wanted, residual, steps);
         }
-        pace.0.push(residual);
-        if !converged && pace.steps_left(params.tol) * block as f64 > params.patience {
-            return Outcome { is_slow: true, ..ritz.into_outcome(wanted, residual, steps) };
-        }
         if converged || space.len() + block > capacity {
             if is_sound {
                 space.shrink_to(&ritz);
+                drift.clone_from(&ritz.drift);
             } else {
                 space.restart(a, &ritz.vectors);
+                drift.clear();
                 fresh = true;
             }
             if converged {
@@ -134,7 +124,7 @@ pub fn smallest(
         steps += 1;
         residuals.clear();
         for (column, &length) in mapped.chunks_exact(n).zip(&lengths) {
-            if length > 0.1 * params.tol {
+            if length > WORTHWHILE * params.tol {
                 residuals.extend_from_slice(column);
             }
         }
@@ -144,12 +134,28 @@ pub fn smallest(
                 return ritz.into_outcome(wanted, residual, steps);
             }
             space.restart(a, &ritz.vectors);
+            drift.clear();
             fresh = true;
             steps += 1;
         } else {
             fresh = false;
         }
     }
+}
+
+/// A start where none is known and enough pairs are wanted for it to pay, otherwise nothing; `inverse` need not be accurate.
+pub fn first_guess(
+    inverse: &(impl Fn(&[f64], &mut [f64]) + ?Sized),
+    null: &[f64],
+    n: usize,
+    params: &Params,
+) -> Vec<f64> {
+    let free = n - usize::from(!null.is_empty());
+    let wanted = params.n_pairs.min(free);
+    if wanted < KRYLOV_FROM || 8 * wanted >= n {
+        return Vec::new();
+    }
+    krylov_guess(inverse, null, n, (wanted, block_for(wanted).min(free)), params.seed)
 }
 
 /// The vectors of the largest eigenvalues of the inverse, roughly, by block Lanczos iteration: `block` of them, as good as a
@@ -224,31 +230,48 @@ fn guess_error(values: &[f64], rotation: &[f64], rest: &[f64]) -> f64 {
     squares.fold(0.0, f64::max).sqrt()
 }
 
+/// Removes from what residuals are mapped to the other vectors' shares.
+///
+/// A residual is orthogonal to the vectors found, and what it is mapped to all but is: ⟨x, A⁺r⟩ = ⟨A⁺x − x/θ, r⟩, which is
+/// small of second order. But A⁺ raises rounding along the slowest of them by as much as λ is spread, and would hide what
+/// still is to be found. The share of the residual's own vector stays: it is the error of the eigenvalue.
+fn remove_others(vectors: &[f64], mapped: &mut [f64], n: usize) {
+    let count = vectors.len() / n;
+    if count < 2 {
+        return;
+    }
+    let mut shares = gram(vectors, mapped, n);
+    (0..count).for_each(|j| shares[j * count + j] = 0.0);
+    add_combination(vectors, &shares, mapped, n, -1.0);
+}
+
 /// Ritz values, vectors and their images.
 struct Ritz {
     values: Vec<f64>,
     vectors: Vec<f64>,
     images: Vec<f64>,
+    /// How far each image may be off: products with A are recombined with the basis, rounding and all.
+    drift: Vec<f64>,
 }
 
 impl Space<'_> {
-    fn ritz(&self, count: usize) -> Ritz {
+    fn ritz(&self, count: usize, drift: &[f64]) -> Ritz {
         let m = self.len();
         let (mut values, mut rotation) = symmetric_eigen(&self.projected, m);
         values.truncate(count);
         rotation.truncate(count * m);
+        let sizes: Vec<f64> = self.image.chunks_exact(self.n).map(norm).collect();
+        let combined = |sizes: &[f64], by: &[f64]| -> f64 {
+            by.iter().zip(sizes).map(|(c, size)| (c * size) * (c * size)).sum::<f64>().sqrt()
+        };
+        let rounding = f64::EPSILON * (m as f64).sqrt();
+        let off = |by: &[f64]| combined(drift, by) + rounding * combined(&sizes, by);
         Ritz {
-            values,
             vectors: combination(&self.basis, &rotation, self.n),
             images: combination(&self.image, &rotation, self.n),
+            drift: rotation.chunks_exact(m).map(off).collect(),
+            values,
         }
-    }
-
-    /// How far A⁺ may carry the rounding of the images of recombined vectors.
-    fn drift(&self, smallest: f64) -> f64 {
-        let largest = self.image.chunks_exact(self.n).map(norm).fold(0.0, f64::max);
-        let drift = f64::EPSILON * (self.len() as f64).sqrt() * largest / smallest;
-        if drift.is_nan() { f64::INFINITY } else { drift }
     }
 
     /// Keeps the best vectors found and their images.
@@ -270,6 +293,12 @@ impl Space<'_> {
 }
 
 impl Ritz {
+    /// How far A⁺ may carry what the images are off, along the vectors themselves: from the others it is removed.
+    fn drift(&self, wanted: usize) -> f64 {
+        let shares = self.drift.iter().zip(&self.values).take(wanted).map(|(drift, value)| drift / value);
+        shares.fold(0.0, |a, share| if share.is_nan() { f64::INFINITY } else { a.max(share) })
+    }
+
     fn residuals(&self, n: usize) -> Vec<f64> {
         let mut residuals = self.images.clone();
         for ((r, x), value) in
@@ -284,44 +313,9 @@ impl Ritz {
         let n = self.vectors.len() / self.values.len().max(1);
         // A space that rounding kept from growing as far as was asked holds no solution.
         let residual = if self.values.len() < wanted { f64::INFINITY } else { residual };
-        let mapped = (steps + 1) * self.values.len();
         self.values.truncate(wanted);
         let guards = self.vectors.split_off((wanted * n).min(self.vectors.len()));
         let (values, vectors) = (self.values, self.vectors);
-        Outcome { values, vectors, guards, residual, steps, mapped, is_slow: false }
-    }
-}
-
-/// The residuals of all steps.
-#[derive(Default)]
-struct Pace(Vec<f64>);
-
-impl Pace {
-    /// Steps until the residual is as small as asked for, if it goes on falling as in the last ones; none while too few are
-    /// known.
-    fn steps_left(&self, tol: f64) -> f64 {
-        let Some(first) = self.0.len().checked_sub(PACE_STEPS + 1) else { return 0.0 };
-        let (earlier, now) = (self.0[first], self.0[self.0.len() - 1]);
-        if now <= tol {
-            return 0.0;
-        }
-        let fall = (earlier / now).ln() / PACE_STEPS as f64;
-        if fall > 0.0 { (now / tol).ln() / fall } else { f64::INFINITY }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_are_foreseen_from_the_last_few() {
-        let left = |residuals: &[f64]| Pace(residuals.to_vec()).steps_left(1e-6);
-        assert_eq!(left(&[1.0, 0.5, 0.4]), 0.0, "too few to tell");
-        assert!((left(&[1.0, 0.1, 0.01, 1e-3]) - 3.0).abs() < 1e-12);
-        assert!((left(&[1e9, 1.0, 0.5, 0.2, 0.1]) - 15.0).abs() < 1e-12, "what was before does not count");
-        assert_eq!(left(&[1.0, 0.5, 0.3, 1e-6]), 0.0);
-        assert_eq!(left(&[0.1, 0.1, 0.1, 0.1]), f64::INFINITY);
-        assert_eq!(left(&[0.1, 0.1, 0.1, 0.2]), f64::INFINITY);
+        Outcome { values, vectors, guards, residual, steps }
     }
 }

@@ -25,6 +25,14 @@ pub(super) struct BlockFactor<'a, T> {
     pub(super) panel: &'a [T],
 }
 
+impl<'a, T> BlockFactor<'a, T> {
+    /// The inverse stands first.
+    pub(super) fn new(values: &'a [T], width: usize) -> Self {
+        let (inverse, panel) = values.split_at(width * width);
+        Self { inverse, panel }
+    }
+}
+
 /// The blocks of a factor one behind the other, wave by wave: each with its inverse first.
 #[derive(Debug, Clone, Copy)]
 struct Blocks<'a, T> {
@@ -35,9 +43,7 @@ struct Blocks<'a, T> {
 impl<'a, T> Blocks<'a, T> {
     fn get(&self, b: usize) -> BlockFactor<'a, T> {
         let block = &self.symbolic.blocks[b];
-        let (width, height) = (block.width(), block.rows.len());
-        let (inverse, rest) = self.values[block.at..].split_at(width * width);
-        BlockFactor { inverse, panel: &rest[..width * height] }
+        BlockFactor::new(&self.values[block.at..][..block.n_values()], block.width())
     }
 }
 
@@ -117,8 +123,9 @@ impl<'a, T: Scalar> Factor<'a, T> {
     }
 
     /// The numbers of a block.
-    pub(super) fn block(&self, b: usize) -> BlockFactor<'_, T> {
-        Blocks { symbolic: self.symbolic, values: &self.values }.get(b)
+    pub(super) fn values(&self, b: usize) -> &[T] {
+        let block = &self.symbolic.blocks[b];
+        &self.values[block.at..][..block.n_values()]
     }
 }
 

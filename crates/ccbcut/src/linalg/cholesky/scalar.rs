@@ -2,7 +2,10 @@
 
 use faer::traits::RealField;
 
-use crate::simd::Lanes;
+use crate::simd::{self, Lanes};
+
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
 
 mod sealed {
     pub trait Sealed {}
@@ -10,9 +13,19 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
+/// A number of a factor on its way into a sum of `U`s.
+pub trait Meets<U>: Sized {
+    /// The number.
+    fn meet(self) -> U;
+    /// Many of them, if nothing has to be done for it.
+    fn same(values: &[Self]) -> Option<&[U]>;
+}
+
 /// `f32` or `f64`: what the factor is stored in.
 pub trait Scalar:
     sealed::Sealed
+    + Meets<Self>
+    + Meets<f64>
     + RealField
     + Lanes
     + Default
@@ -52,6 +65,17 @@ pub enum Room {
 
 macro_rules! scalar {
     ($number:ty, $room:ident, $negligible:literal) => {
+        impl Meets<Self> for $number {
+            #[inline(always)]
+            fn meet(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn same(values: &[Self]) -> Option<&[Self]> {
+                Some(values)
+            }
+        }
+
         impl Scalar for $number {
             const NEGLIGIBLE: f64 = $negligible;
 
@@ -74,3 +98,37 @@ macro_rules! scalar {
 
 scalar!(f32, Single, 1e-17);
 scalar!(f64, Double, 1e-140);
+
+impl Meets<f64> for f32 {
+    #[inline(always)]
+    fn meet(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn same(_: &[Self]) -> Option<&[f64]> {
+        None
+    }
+}
+
+/// Brings numbers of a block into the cache of the core, where what it holds has room: read one after the other, once, they
+/// come from memory at full speed; the products read them in another order, and some more than once.
+pub(super) fn bring_block_near<T: Scalar>(values: &[T]) {
+    let sum = simd::widest(
+        #[inline(always)]
+        || one_of_each_line(values),
+    );
+    std::hint::black_box(sum);
+}
+
+#[inline(always)]
+fn one_of_each_line<T: Scalar>(values: &[T]) -> T {
+    const LINES: usize = 8;
+    let step = LINE_BYTES / size_of::<T>();
+    let mut sums = [T::default(); LINES];
+    for lines in values.chunks_exact(LINES * step) {
+        for (l, sum) in sums.iter_mut().enumerate() {
+            *sum += lines[l * step];
+        }
+    }
+    sums.iter().fold(T::default(), |a, &b| a + b)
+}

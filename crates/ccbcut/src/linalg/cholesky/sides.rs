@@ -1,6 +1,9 @@
 //! Right-hand sides on their way through the factor: a few one after the other, more of them side by side.
 
-use super::{scalar::Scalar, thin, wide};
+use super::{
+    scalar::{Meets, Scalar},
+    thin, wide,
+};
 
 /// Some rows of a matrix that is stored by columns.
 #[derive(Clone, Copy)]
@@ -109,7 +112,7 @@ impl<T: Scalar> Sides<T> {
     }
 
     /// Rows from `at` on ← the same + P s.
-    pub(super) fn add_product(&mut self, at: usize, panel: Panel<'_, T>, s: &Self) {
+    pub(super) fn add_product<P: Scalar + Meets<T>>(&mut self, at: usize, panel: Panel<'_, P>, s: &Self) {
         match (self, s) {
             (Self::Columns { values, rows }, Self::Columns { values: s, rows: width }) => {
                 let mut out: Vec<_> =
@@ -123,7 +126,7 @@ impl<T: Scalar> Sides<T> {
     }
 
     /// All rows ← the same + Pᵀ y, y being rows of another from `at` on.
-    pub(super) fn add_transposed(&mut self, panel: Panel<'_, T>, y: &Self, at: usize) {
+    pub(super) fn add_transposed<P: Scalar + Meets<T>>(&mut self, panel: Panel<'_, P>, y: &Self, at: usize) {
         match (self, y) {
             (Self::Columns { values, rows }, Self::Columns { values: y, rows: height }) => {
                 let mut out: Vec<_> = values.chunks_exact_mut(*rows).collect();

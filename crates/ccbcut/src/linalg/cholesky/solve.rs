@@ -1,10 +1,10 @@
 //! Solves with a factored Laplacian: the branches of the elimination run at the same time.
 
-use crate::{parallel, simd};
+use crate::parallel;
 
 use super::{
     numeric::{BlockFactor, Factor},
-    scalar::Scalar,
+    scalar::{Meets, Scalar, bring_block_near},
     sides::{Panel, Sides},
     symbolic::Block,
 };
@@ -19,9 +19,6 @@ const SHORT_RUN: usize = 16;
 const NEAR_COLUMNS: usize = 8;
 const NEAR_ROWS: usize = 128;
 
-/// Bytes that come from memory together.
-const LINE_BYTES: usize = 64;
-
 impl<T: Scalar> Factor<'_, T> {
     /// X with L X = B up to a constant per column, for right-hand sides that sum to zero (n × m, one column after
     /// the other). The ground vertex gets zero; the caller centres.
@@ -29,15 +26,35 @@ impl<T: Scalar> Factor<'_, T> {
     /// # Complexity
     /// Two passes over the factor per 32 columns.
     pub fn solve(&self, b: &[f64], x: &mut [f64]) {
+        self.solve_by::<T>(b, x);
+    }
+
+    /// The same with right-hand sides in double precision throughout.
+    ///
+    /// A factor in single precision is that of a graph whose weights differ a little from the given ones, whatever decades
+    /// they span: as an inverse it is good to some digits for slow and fast motions alike. Right-hand sides in single
+    /// precision spoil that, as the rounding of a slow motion of the vertices looks like a fast one, with the energy of stiff
+    /// edges.
+    pub fn solve_in_double(&self, b: &[f64], x: &mut [f64]) {
+        self.solve_by::<f64>(b, x);
+    }
+
+    fn solve_by<U: Scalar>(&self, b: &[f64], x: &mut [f64])
+    where
+        T: Meets<U>,
+    {
         let n = self.symbolic.dim();
         for (b, x) in b.chunks(n.max(1) * GROUP).zip(x.chunks_mut(n.max(1) * GROUP)) {
-            self.solve_group(b, x);
+            self.solve_group::<U>(b, x);
         }
     }
 
-    fn solve_group(&self, b: &[f64], x: &mut [f64]) {
+    fn solve_group<U: Scalar>(&self, b: &[f64], x: &mut [f64])
+    where
+        T: Meets<U>,
+    {
         let n = self.symbolic.dim();
-        // Columns are scaled so that they survive the rounding to `T`.
+        // Columns are scaled so that they survive the rounding to `U`.
         let sizes: Vec<f64> = b
             .chunks_exact(n)
             .map(|column| column.iter().fold(0.0_f64, |a, v| a.max(v.abs())))
@@ -46,7 +63,7 @@ impl<T: Scalar> Factor<'_, T> {
         let (order, m) = (&self.symbolic.order, sizes.len());
         let shares: Vec<f64> = sizes.iter().map(|size| 1.0 / size).collect();
         let mut y = Sides::zeros(n, m);
-        y.fill(m, |i, c| T::from_f64(b[c * n + order[i] as usize] * shares[c]));
+        y.fill(m, |i, c| U::from_f64(b[c * n + order[i] as usize] * shares[c]));
         self.run(&mut y);
         // A few rows of some columns at a time, so that what is near is used while it is.
         parallel::for_each_chunk(x, n * NEAR_COLUMNS, |group, columns| {
@@ -63,7 +80,10 @@ impl<T: Scalar> Factor<'_, T> {
     }
 
     /// Forward through the branches and what comes after them, and back.
-    fn run(&self, y: &mut Sides<T>) {
+    fn run<U: Scalar>(&self, y: &mut Sides<U>)
+    where
+        T: Meets<U>,
+    {
         let schedule = &self.symbolic.schedule;
         let halfway = parallel::map(schedule.branches.len(), |k| {
             let branch = Branch::new(self, k);
@@ -97,10 +117,14 @@ impl<T: Scalar> Factor<'_, T> {
     }
 
     /// s = inverseᵀ own; below += panel s.
-    fn forward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
-        let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
+    fn forward_block<U: Scalar>(&self, b: usize, y: &mut Sides<U>, place: impl Fn(usize) -> usize)
+    where
+        T: Meets<U>,
+    {
+        let (block, values) = (&self.symbolic.blocks[b], self.values(b));
         let (width, height) = (block.width(), block.rows.len());
-        bring_block_near(factor);
+        bring_block_near(values);
+        let factor = BlockFactor::new(values, width);
         let at = place(block.start);
         let mut solved = y.zeros_like(width);
         solved.add_transposed(Panel::whole(factor.inverse, width), y, at);
@@ -125,10 +149,14 @@ impl<T: Scalar> Factor<'_, T> {
     }
 
     /// own = inverse (s + panelᵀ below).
-    fn backward_block(&self, b: usize, y: &mut Sides<T>, place: impl Fn(usize) -> usize) {
-        let (block, factor) = (&self.symbolic.blocks[b], self.block(b));
+    fn backward_block<U: Scalar>(&self, b: usize, y: &mut Sides<U>, place: impl Fn(usize) -> usize)
+    where
+        T: Meets<U>,
+    {
+        let (block, values) = (&self.symbolic.blocks[b], self.values(b));
         let (width, height) = (block.width(), block.rows.len());
-        bring_block_near(factor);
+        bring_block_near(values);
+        let factor = BlockFactor::new(values, width);
         let at = place(block.start);
         let mut own = y.zeros_like(width);
         own.copy_rows(0, y, at, width);
@@ -153,29 +181,6 @@ impl<T: Scalar> Factor<'_, T> {
     }
 }
 
-/// Numbers of a block that are read one after the other, once, come from memory at full speed; the products read them in
-/// another order, and some more than once. What a block holds fits into the cache of a core.
-fn bring_block_near<T: Scalar>(factor: BlockFactor<'_, T>) {
-    let sum = simd::widest(
-        #[inline(always)]
-        || one_of_each_line(factor.inverse) + one_of_each_line(factor.panel),
-    );
-    std::hint::black_box(sum);
-}
-
-#[inline(always)]
-fn one_of_each_line<T: Scalar>(values: &[T]) -> T {
-    const LINES: usize = 8;
-    let step = LINE_BYTES / size_of::<T>();
-    let mut sums = [T::default(); LINES];
-    for lines in values.chunks_exact(LINES * step) {
-        for (l, sum) in sums.iter_mut().enumerate() {
-            *sum += lines[l * step];
-        }
-    }
-    sums.iter().fold(T::default(), |a, &b| a + b)
-}
-
 /// Whether the rows below a block come in runs that are worth a product each.
 fn is_in_runs(block: &Block) -> bool {
     block.runs.len() * SHORT_RUN <= block.rows.len() + SHORT_RUN
@@ -190,7 +195,7 @@ struct Branch<'a> {
 }
 
 impl<'a> Branch<'a> {
-    fn new<T: Scalar>(factor: &Factor<'a, T>, k: usize) -> Self {
+    fn new<T>(factor: &Factor<'a, T>, k: usize) -> Self {
         let blocks = &factor.symbolic.schedule.branches[k];
         let root = &factor.symbolic.blocks[blocks.end - 1];
         Self { start: factor.symbolic.blocks[blocks.start].start, end: root.end, root }

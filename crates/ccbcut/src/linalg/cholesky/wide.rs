@@ -6,7 +6,10 @@
 use faer::Mat;
 use pulp::{Simd, WithSimd};
 
-use super::{scalar::Scalar, sides::Panel};
+use super::{
+    scalar::{Meets, Scalar},
+    sides::Panel,
+};
 use crate::{
     parallel,
     simd::{Lanes, widest},
@@ -76,10 +79,15 @@ impl<T: Scalar> Rows<T> {
 }
 
 /// Rows of `out` from `at` on ← the same + P s.
-pub(super) fn add_product<T: Scalar>(out: &mut Rows<T>, at: usize, panel: Panel<'_, T>, s: &Rows<T>) {
+pub(super) fn add_product<P: Scalar + Meets<T>, T: Scalar>(
+    out: &mut Rows<T>,
+    at: usize,
+    panel: Panel<'_, P>,
+    s: &Rows<T>,
+) {
     let stride = out.width;
     let x = s.values.col_as_slice(0);
-    widest(Product::<T, false> {
+    widest(Product::<P, T, false> {
         panel,
         x,
         out: out.rows_mut(at, panel.count),
@@ -89,15 +97,20 @@ pub(super) fn add_product<T: Scalar>(out: &mut Rows<T>, at: usize, panel: Panel<
 }
 
 /// All rows of `out` ← the same + Pᵀ y, y being the rows from `at` on.
-pub(super) fn add_transposed<T: Scalar>(out: &mut Rows<T>, panel: Panel<'_, T>, y: &Rows<T>, at: usize) {
+pub(super) fn add_transposed<P: Scalar + Meets<T>, T: Scalar>(
+    out: &mut Rows<T>,
+    panel: Panel<'_, P>,
+    y: &Rows<T>,
+    at: usize,
+) {
     let stride = out.width;
     let x = y.rows(at, panel.count);
-    widest(Product::<T, true> { panel, x, out: out.values_mut(), stride, width: panel.width() });
+    widest(Product::<P, T, true> { panel, x, out: out.values_mut(), stride, width: panel.width() });
 }
 
 /// out ← out + P x, or Pᵀ x.
-struct Product<'a, T, const UP: bool> {
-    panel: Panel<'a, T>,
+struct Product<'a, P, T, const UP: bool> {
+    panel: Panel<'a, P>,
     x: &'a [T],
     out: &'a mut [T],
     stride: usize,
@@ -105,7 +118,7 @@ struct Product<'a, T, const UP: bool> {
     width: usize,
 }
 
-impl<T: Scalar, const UP: bool> WithSimd for Product<'_, T, UP> {
+impl<P: Scalar + Meets<T>, T: Scalar, const UP: bool> WithSimd for Product<'_, P, T, UP> {
     type Output = ();
 
     #[inline(always)]
@@ -131,7 +144,7 @@ impl<T: Scalar, const UP: bool> WithSimd for Product<'_, T, UP> {
     }
 }
 
-impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
+impl<P: Scalar + Meets<T>, T: Scalar, const UP: bool> Product<'_, P, T, UP> {
     /// `C` registers of every row of the result, `N` rows at a time.
     #[inline(always)]
     fn add_tiles<S: Simd, const C: usize, const N: usize>(&mut self, simd: S, first: usize) {
@@ -190,7 +203,7 @@ impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
             for i in 0..count {
                 let x = T::lanes(simd, &x[i * stride..][..C * lanes]).0;
                 for r in 0..N {
-                    add_multiple(simd, &mut sums[r], columns[r][i], x);
+                    add_multiple(simd, &mut sums[r], Meets::<T>::meet(columns[r][i]), x);
                 }
             }
         } else {
@@ -199,7 +212,7 @@ impl<T: Scalar, const UP: bool> Product<'_, T, UP> {
                 let x = T::lanes(simd, &x[j * stride..][..C * lanes]).0;
                 let column = &values[j * panel.height..][..N];
                 for r in 0..N {
-                    add_multiple(simd, &mut sums[r], column[r], x);
+                    add_multiple(simd, &mut sums[r], Meets::<T>::meet(column[r]), x);
                 }
             }
         }
