@@ -199,6 +199,9 @@ impl Irrq {
             let solves_plain = is_first && self.start == Start::Unit;
             return if solves_plain { epsilon } else { epsilon.min(nth()) };
         }
+        if 0.0 < epsilon && epsilon <= trace.epsilon_floor {
+            return epsilon;
+        }
         // Where every difference may be large, as at τ = 2, ε vanishes.
         let shrunk = if trace.kappa / 2 >= distances.n_edges() { 0.0 } else { nth() / n };
         epsilon.min(shrunk.max(trace.epsilon_floor))

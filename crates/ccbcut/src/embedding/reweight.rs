@@ -29,7 +29,8 @@ pub(super) fn rounding_of_differences(graph: &Graph, embedding: &Embedding, vari
 pub(super) fn nth_largest(distances: &Distances<'_>, kappa: usize, variant: Variant) -> f64 {
     let place = if variant == Variant::Released { kappa } else { kappa / 2 };
     match variant {
-        Variant::Published => distances.nth_largest(place, |w, squared| (w * squared).sqrt()),
+        // The root keeps their order, and is wanted of one of them only.
+        Variant::Published => distances.nth_largest(place, |w, squared| w * squared).sqrt(),
         _ => distances.nth_largest(place, |w, squared| difference(variant, w, squared)),
     }
 }

@@ -249,8 +249,8 @@ mod tests {
     use crate::{graph::half_disc, linalg::dense, random::Random};
 
     /// Sweep by sweep the ties between the tiles of a grid get weaker. Single precision carries right-hand sides until their
-    /// rounding would be heard among the stiff edges of the tiles, and few steps are enough throughout: the factor is as
-    /// good an inverse for slow motions as for fast ones.
+    /// rounding would be heard among the stiff edges of the tiles, and few steps are enough throughout: from then on the
+    /// factor is a linear map, if not an exact inverse.
     #[test]
     fn right_hand_sides_go_on_in_double_precision() {
         let mut random = Random::new(5);

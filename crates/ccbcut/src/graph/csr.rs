@@ -7,7 +7,7 @@ use std::{
 
 use crate::parallel;
 
-use super::ROW_BLOCK;
+use super::{ROW_BLOCK, largest};
 
 /// The pattern is shared by all reweightings of a graph.
 #[derive(Debug, Clone)]
@@ -16,6 +16,7 @@ pub(super) struct Csr {
     pub(super) targets: Arc<[u32]>,
     pub(super) weights: Vec<f64>,
     halves: Arc<OnceLock<Halves>>,
+    largest: OnceLock<f64>,
 }
 
 /// Where each edge stands among the edges counted once, i < j, ordered by i and then j.
@@ -33,14 +34,20 @@ pub(super) struct Halves {
 
 impl Csr {
     pub(super) fn new(offsets: Vec<usize>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
-        Self { offsets: offsets.into(), targets: targets.into(), weights, halves: Arc::default() }
+        let (halves, largest) = (Arc::default(), OnceLock::new());
+        Self { offsets: offsets.into(), targets: targets.into(), weights, halves, largest }
     }
 
     /// Other weights on the same pattern.
     pub(super) fn with_weights(&self, weights: Vec<f64>) -> Self {
         debug_assert_eq!(weights.len(), self.weights.len());
         let (offsets, targets, halves) = (self.offsets.clone(), self.targets.clone(), self.halves.clone());
-        Self { offsets, targets, weights, halves }
+        Self { offsets, targets, weights, halves, largest: OnceLock::new() }
+    }
+
+    /// The largest weight; zero without edges.
+    pub(super) fn largest_weight(&self) -> f64 {
+        *self.largest.get_or_init(|| largest(&self.weights))
     }
 
     #[inline]

@@ -291,7 +291,7 @@ impl Graph {
     /// The largest weight; zero without edges.
     pub(crate) fn largest_weight(&self) -> f64 {
         match &self.storage {
-            Storage::Sparse(csr) => largest(&csr.weights),
+            Storage::Sparse(csr) => csr.largest_weight(),
             Storage::Stencil(stencil) => f64::from(largest(&stencil.weights)),
         }
     }

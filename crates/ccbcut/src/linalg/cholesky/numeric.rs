@@ -530,6 +530,56 @@ mod tests {
         assert!(f32::take_room(&mut double).is_empty());
     }
 
+    /// With right-hand sides in double precision a factor in single precision is a linear map, however stiff the graph: with
+    /// rounded ones it is not. It is as good an inverse.
+    #[test]
+    fn solves_in_double_precision_are_linear() {
+        let tile = |v: usize| (v / 30 / 5, v % 30 / 5);
+        let tied = |i: usize, j: usize, _: f64| if tile(i) == tile(j) { 1.0 } else { 1e-6 };
+        let graph = gallery::grid(20, 30).map_weights(tied);
+        let n = graph.n_vertices();
+        let symbolic = Symbolic::analyze(&graph, f64::INFINITY, f64::INFINITY).unwrap();
+        let factor = Factor::<f32>::new(&symbolic, &graph);
+        let energy = |x: &[f64]| graph.sum_edges(|i, j, w| w * (x[i] - x[j]) * (x[i] - x[j])).sqrt();
+        for n_columns in [1, 3, 6, 40] {
+            let mut random = Random::new(n_columns as u64);
+            let [truth, other] = [(); 2].map(|()| -> Vec<f64> {
+                (0..n_columns * n).map(|v| 1e3 * (tile(v % n).1 as f64).sin() + random.normal()).collect()
+            });
+            let force = |x: &[f64]| {
+                let mut force = vec![0.0; x.len()];
+                graph.laplacian().apply_block(x, &mut force);
+                force
+            };
+            let (a, b) = (force(&truth), force(&other));
+            let both: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+            let solved = |in_double: bool, b: &[f64]| {
+                let mut x = vec![0.0; b.len()];
+                if in_double {
+                    factor.solve_in_double(b, &mut x)
+                } else {
+                    factor.solve(b, &mut x)
+                }
+                x
+            };
+            let bend = |in_double| {
+                let (a, b, both) = (solved(in_double, &a), solved(in_double, &b), solved(in_double, &both));
+                let rest: Vec<f64> = both.iter().zip(a.iter().zip(&b)).map(|(c, (a, b))| c - a - b).collect();
+                rest.chunks_exact(n)
+                    .zip(both.chunks_exact(n))
+                    .map(|(r, x)| energy(r) / energy(x))
+                    .fold(0.0, f64::max)
+            };
+            assert!(bend(true) <= 1e-9, "{n_columns} columns: {}", bend(true));
+            assert!(bend(false) > 1e-6, "{n_columns} columns: {}", bend(false));
+            let found = solved(true, &a);
+            for (x, truth) in found.chunks_exact(n).zip(truth.chunks_exact(n)) {
+                let error: Vec<f64> = x.iter().zip(truth).map(|(a, b)| a - b).collect();
+                assert!(energy(&error) <= 1e-2 * energy(truth), "{n_columns} columns: {}", energy(&error));
+            }
+        }
+    }
+
     #[test]
     fn weights_over_twenty_four_decades_do_not_spoil_the_solve() {
         check::<f64>(&gallery::wide(300, 0.02, 12.0, 3), 1e-10);

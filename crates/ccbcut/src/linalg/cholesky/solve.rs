@@ -31,10 +31,8 @@ impl<T: Scalar> Factor<'_, T> {
 
     /// The same with right-hand sides in double precision throughout.
     ///
-    /// A factor in single precision is that of a graph whose weights differ a little from the given ones, whatever decades
-    /// they span: as an inverse it is good to some digits for slow and fast motions alike. Right-hand sides in single
-    /// precision spoil that, as the rounding of a slow motion of the vertices looks like a fast one, with the energy of stiff
-    /// edges.
+    /// That makes the factor a linear map, which it is not where right-hand sides are rounded on their way: what a solver that
+    /// goes on from one solve to the next corrects is the same every time, however stiff the graph.
     pub fn solve_in_double(&self, b: &[f64], x: &mut [f64]) {
         self.solve_by::<f64>(b, x);
     }
