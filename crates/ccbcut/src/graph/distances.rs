@@ -189,16 +189,24 @@ fn nth_largest(
     let counts = parallel::map(n.div_ceil(COUNTED_ROWS), |b| {
         let rows = b * COUNTED_ROWS..n.min((b + 1) * COUNTED_ROWS);
         let mut counts = Counts::new();
-        simd::widest(VisitRows { csr, distances, rows, f, see: |value| counts.add(value) });
+        simd::widest(VisitRows {
+            csr,
+            distances,
+            rows,
+            f,
+            see: |values: &[f64]| values.iter().for_each(|&value| counts.add(value)),
+        });
         counts
     });
     let Some((bucket, above)) = rank::find(&counts, place) else { return 0.0 };
     let inside = parallel::map(n.div_ceil(ROW_BLOCK), |b| {
         let rows = b * ROW_BLOCK..n.min((b + 1) * ROW_BLOCK);
         let mut inside = Vec::new();
-        let see = |value| {
-            if rank::bucket(value) == bucket {
-                inside.push(value);
+        let is_inside = |value: &f64| rank::bucket(*value) == bucket;
+        let see = |values: &[f64]| {
+            // Without a branch, as it is seldom that any is.
+            if values.iter().fold(false, |any, value| any | is_inside(value)) {
+                inside.extend(values.iter().copied().filter(is_inside));
             }
         };
         simd::widest(VisitRows { csr, distances, rows, f, see });
@@ -207,7 +215,7 @@ fn nth_largest(
     rank::select(inside.concat(), place - above)
 }
 
-/// Shows f(w, ‖Δ‖²) of the edges of some rows, one after the other.
+/// Shows f(w, ‖Δ‖²) of the edges of some rows, some at a time.
 struct VisitRows<'a, F, G> {
     csr: &'a Csr,
     distances: &'a [f64],
@@ -216,7 +224,7 @@ struct VisitRows<'a, F, G> {
     see: G,
 }
 
-impl<F: Fn(f64, f64) -> f64, G: FnMut(f64)> pulp::NullaryFnOnce for VisitRows<'_, F, G> {
+impl<F: Fn(f64, f64) -> f64, G: FnMut(&[f64])> pulp::NullaryFnOnce for VisitRows<'_, F, G> {
     type Output = ();
 
     #[inline(always)]
@@ -231,7 +239,7 @@ impl<F: Fn(f64, f64) -> f64, G: FnMut(f64)> pulp::NullaryFnOnce for VisitRows<'_
                 for ((value, &w), &d) in values.iter_mut().zip(weights).zip(distances) {
                     *value = (self.f)(w, d);
                 }
-                values.iter().for_each(|&value| (self.see)(value));
+                (self.see)(values);
             }
         }
     }
