@@ -86,6 +86,15 @@ impl Csr {
         self.halves().middle[i]..self.offsets[i + 1]
     }
 
+    /// How many neighbours of a row have a smaller number.
+    #[inline]
+    pub(super) fn n_earlier(&self, i: usize) -> usize {
+        match self.halves.get() {
+            Some(halves) => halves.middle[i] - self.offsets[i],
+            None => self.row(i).0.partition_point(|&j| (j as usize) < i),
+        }
+    }
+
     pub(super) fn halves(&self) -> &Halves {
         self.halves.get_or_init(|| {
             let n = self.n_rows();

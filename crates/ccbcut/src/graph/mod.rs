@@ -32,7 +32,10 @@ pub use stencil::half_disc;
 pub use symmetrize::Symmetrize;
 pub(crate) use weights::{PairWeights, Recipe};
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use crate::{labels::Labels, parallel, sets::DisjointSets};
 use csr::Csr;
@@ -313,34 +316,62 @@ impl Graph {
     /// Vertices that hang on one numbered before them, as nearly all do in a picture, form trees, and a look at hardly more
     /// than one edge of each finds these. Only where there are several are the other edges asked which of them they join.
     pub(crate) fn is_connected_above(&self, least: f64) -> bool {
+        let (trees, n_trees) = self.trees_above(least);
+        n_trees == 1 || self.joins_above(least, &trees, n_trees)
+    }
+
+    /// For each vertex the number of its tree, where each hangs on the nearest one before it that is tied to it by at least
+    /// this weight; and how many trees there are.
+    fn trees_above(&self, least: f64) -> (Vec<u32>, usize) {
+        let mut trees = vec![0; self.n_vertices()];
+        parallel::for_each_chunk(&mut trees, ROW_BLOCK, |block, part| {
+            for (k, above) in part.iter_mut().enumerate() {
+                let i = block * ROW_BLOCK + k;
+                *above = self.nearest_earlier(i, least).unwrap_or(i) as u32;
+            }
+        });
+        let mut n_trees = 0;
+        for i in 0..trees.len() {
+            let above = trees[i] as usize;
+            trees[i] = if above == i { n_trees } else { trees[above] };
+            n_trees += u32::from(above == i);
+        }
+        (trees, n_trees as usize)
+    }
+
+    /// Whether edges of at least this weight make one of all trees.
+    fn joins_above(&self, least: f64, trees: &[u32], n_trees: usize) -> bool {
+        /// Each holds as many numbers as there are trees.
+        const PIECES: usize = 16;
         let n = self.n_vertices();
-        let mut root: Vec<u32> = (0..n as u32).collect();
-        let mut n_trees = n;
-        for i in 1..n {
-            if let Some(j) = self.nearest_earlier(i, least) {
-                root[i] = root[j];
-                n_trees -= 1;
-            }
-        }
-        let mut trees = DisjointSets::new(n);
-        for i in 0..n {
-            if n_trees == 1 {
-                break;
-            }
-            self.for_each_neighbor(i, |j, w| {
-                if j < i && w >= least && root[j] != root[i] && trees.join(root[i], root[j]) {
-                    n_trees -= 1;
+        let (rows, is_done) = (n.div_ceil(PIECES).max(1), AtomicBool::new(false));
+        let joined = parallel::map(n.div_ceil(rows), |piece| {
+            let (mut sets, mut joined) = (DisjointSets::new(n_trees), Vec::new());
+            for i in piece * rows..n.min((piece + 1) * rows) {
+                if is_done.load(Relaxed) {
+                    break;
                 }
-            });
-        }
-        n_trees == 1
+                self.for_each_neighbor(i, |j, w| {
+                    let (a, b) = (trees[i], trees[j]);
+                    if j < i && w >= least && a != b && sets.join(a, b) {
+                        joined.push((a, b));
+                    }
+                });
+                if joined.len() + 1 == n_trees {
+                    is_done.store(true, Relaxed);
+                }
+            }
+            joined
+        });
+        let mut sets = DisjointSets::new(n_trees);
+        joined.concat().into_iter().filter(|&(a, b)| sets.join(a, b)).count() + 1 == n_trees
     }
 
     /// The nearest vertex before this one that is tied to it by at least this weight.
     fn nearest_earlier(&self, vertex: usize, least: f64) -> Option<usize> {
         if let Storage::Sparse(csr) = &self.storage {
             let (targets, weights) = csr.row(vertex);
-            let earlier = targets.partition_point(|&j| (j as usize) < vertex);
+            let earlier = csr.n_earlier(vertex);
             return weights[..earlier].iter().rposition(|&w| w >= least).map(|at| targets[at] as usize);
         }
         let mut nearest = None;

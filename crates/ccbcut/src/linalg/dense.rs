@@ -8,9 +8,9 @@
 
 use faer::{MatRef, Side};
 
-use crate::graph::Graph;
+use crate::{graph::Graph, simd};
 
-use super::{dot, norm};
+use super::{dot_lanes, norm};
 
 /// Up to this size the projected problem goes to Jacobi, which respects grading.
 const JACOBI_LIMIT: usize = 24;
@@ -139,10 +139,20 @@ fn jacobi(matrix: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Cosine, sine and tangent of the rotation that removes the off-diagonal entry.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
 fn rotation(app: f64, aqq: f64, apq: f64) -> (f64, f64, f64) {
+    // Beyond this the square of θ hides the 1, long before it overflows.
+    const STEEP: f64 = 1e9;
     let theta = (aqq - app) / (2.0 * apq);
-    let t = if theta.is_finite() { theta.signum() / (theta.abs() + theta.hypot(1.0)) } else { 0.0 };
-    let c = 1.0 / t.hypot(1.0);
+    let t = if theta.abs() < STEEP {
+        theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt())
+    } else if theta.is_finite() {
+        0.5 / theta
+    } else {
+        0.0
+    };
+    let c = 1.0 / (t * t + 1.0).sqrt();
     (c, t * c, t)
 }
 
@@ -238,35 +248,58 @@ fn pivoted_factor(graph: &Graph, scale: &[f64]) -> Vec<f64> {
 
 /// Rotates columns until all are orthogonal to working precision (Hestenes 1958).
 fn orthogonalize_columns(x: &mut [f64], n: usize) {
-    let m = x.len() / n.max(1);
-    let tolerance = f64::EPSILON * (n as f64).sqrt();
     for _ in 0..60 {
-        let mut rotated = false;
-        for p in 0..m {
-            for q in p + 1..m {
+        let is_rotated = simd::widest(Round { x: &mut *x, n });
+        if !is_rotated {
+            break;
+        }
+    }
+}
+
+/// One rotation for each pair of columns of length `n`; whether any was needed.
+struct Round<'a> {
+    x: &'a mut [f64],
+    n: usize,
+}
+
+impl pulp::NullaryFnOnce for Round<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        /// Share of a squared length below which a rotation has cancelled too much of it to be kept by differences.
+        const LEFT: f64 = 0.1;
+        let Self { x, n } = self;
+        let tolerance = f64::EPSILON * (n as f64).sqrt();
+        let mut squares: Vec<f64> =
+            x.chunks_exact(n.max(1)).map(|column| dot_lanes(column, column)).collect();
+        let mut is_rotated = false;
+        for p in 0..squares.len() {
+            for q in p + 1..squares.len() {
                 let (head, tail) = x.split_at_mut(q * n);
                 let (xp, xq) = (&mut head[p * n..(p + 1) * n], &mut tail[..n]);
-                let (a, b, c) = (dot(xp, xp), dot(xq, xq), dot(xp, xq));
+                let (a, b, c) = (squares[p], squares[q], dot_lanes(xp, xq));
                 if c == 0.0 || c.abs() <= tolerance * (a.sqrt() * b.sqrt()) {
                     continue;
                 }
-                rotated = true;
-                let (cos, sin, _) = rotation(a, b, c);
-                for (u, v) in xp.iter_mut().zip(xq) {
+                is_rotated = true;
+                let (cos, sin, tan) = rotation(a, b, c);
+                for (u, v) in xp.iter_mut().zip(&mut *xq) {
                     (*u, *v) = (cos * *u - sin * *v, sin * *u + cos * *v);
                 }
+                let (below, above) = (a - tan * c, b + tan * c);
+                squares[p] = if below >= LEFT * a { below } else { dot_lanes(xp, xp) };
+                squares[q] = if above >= LEFT * b { above } else { dot_lanes(xq, xq) };
             }
         }
-        if !rotated {
-            break;
-        }
+        is_rotated
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::gallery;
+    use crate::{graph::gallery, linalg::dot};
 
     #[test]
     fn jacobi_keeps_the_small_eigenvalues_of_a_graded_matrix() {

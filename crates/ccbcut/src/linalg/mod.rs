@@ -57,7 +57,7 @@ pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
 }
 
 /// Columns from this length on are worked on at the same time.
-const LONG: usize = 1 << 14;
+const LONG: usize = 1 << 12;
 
 /// Calls `f(j, column)` for each column of a block.
 pub(crate) fn for_each_column(block: &mut [f64], n: usize, f: impl Fn(usize, &mut [f64]) + Sync + Send) {
@@ -89,8 +89,10 @@ fn dot_block(x: &[f64], y: &[f64]) -> f64 {
     )
 }
 
+/// The same for one block, to be inlined where vector instructions are already chosen.
 #[inline(always)]
-fn dot_lanes(x: &[f64], y: &[f64]) -> f64 {
+#[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
+pub(crate) fn dot_lanes(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
     let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();

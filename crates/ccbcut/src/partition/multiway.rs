@@ -8,6 +8,7 @@ use crate::{
     error::{Error, Result},
     kmeans::{KMeans, Seeding, first_not_finite},
     labels::Labels,
+    parallel,
 };
 
 /// How the rows of an embedding become parts.
@@ -134,14 +135,13 @@ impl Multiway {
         let raw = match self.rounding {
             Rounding::KMeans => self.kmeans().fit(embedding, n, m, None)?.labels,
             Rounding::Discretize => {
-                let columns = first_columns(embedding, m, k - 1);
                 let starts = Starts {
                     count: self.n_init,
                     seeding: self.seeding,
                     seed: self.seed,
                     max_iterations: self.max_iterations,
                 };
-                discretize(&columns, k, pi, &starts)?
+                discretize(embedding, m, k, pi, &starts)?
             }
             Rounding::Procrustes => self.procrustes(&first_columns(embedding, m, k - 1), pi)?,
         };
@@ -200,10 +200,20 @@ impl Multiway {
 
 /// The first `keep` of `m` columns, scaled to a largest entry of 1: rotations do not depend on the scale.
 fn first_columns(embedding: &[f64], m: usize, keep: usize) -> Vec<f64> {
-    let rows = embedding.chunks_exact(m).map(|row| &row[..keep]);
-    let largest = rows.clone().flatten().fold(0.0_f64, |a, x| a.max(x.abs()));
-    let scale = if largest > 0.0 { largest } else { 1.0 };
-    rows.flatten().map(|x| x / scale).collect()
+    let scale = scale_of_first(embedding, m, keep);
+    embedding.chunks_exact(m).flat_map(|row| &row[..keep]).map(|x| x / scale).collect()
+}
+
+/// The largest entry of the first `keep` of `m` columns, 1 if all are zero.
+pub(super) fn scale_of_first(embedding: &[f64], m: usize, keep: usize) -> f64 {
+    const BLOCK: usize = 1024;
+    let n = embedding.len() / m;
+    let largest = parallel::map(n.div_ceil(BLOCK), |b| {
+        let rows = embedding[b * BLOCK * m..n.min((b + 1) * BLOCK) * m].chunks_exact(m);
+        rows.flat_map(|row| &row[..keep]).fold(0.0_f64, |a, x| a.max(x.abs()))
+    });
+    let largest = largest.into_iter().fold(0.0, f64::max);
+    if largest > 0.0 { largest } else { 1.0 }
 }
 
 #[cfg(test)]

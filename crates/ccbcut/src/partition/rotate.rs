@@ -15,14 +15,17 @@
 use crate::{
     error::{Error, Result},
     parallel::{self, SUM_BLOCK},
-    simd,
+    simd::{self, Lanes},
 };
 
 /// Relative growth of the sum below which the alternation ends.
 pub(super) const GROWTH: f64 = 1e-6;
 
-/// Directions whose products are summed side by side.
-const LANES: usize = 8;
+/// Directions are padded to a multiple of this: two of the widest registers.
+const PADDED: usize = 16;
+
+/// Rows that meet the directions at a time.
+const TILE: usize = 4;
 
 /// Rows to be turned towards corners.
 pub(super) struct Alignment<'a> {
@@ -88,15 +91,17 @@ impl Alignment<'_> {
     pub(super) fn assign(&self, directions: &[f64]) -> Vec<u32> {
         const BLOCK: usize = 512;
         let n_directions = directions.len() / self.dim;
-        let width = n_directions.next_multiple_of(LANES);
+        let width = n_directions.next_multiple_of(PADDED);
         let mut across = vec![0.0; self.dim * width];
         for (l, direction) in directions.chunks_exact(self.dim).enumerate() {
             direction.iter().enumerate().for_each(|(d, &x)| across[d * width + l] = x);
         }
+        let mut start = vec![0.0; n_directions];
+        start.resize(width, f64::NEG_INFINITY);
         let mut labels = vec![0; self.n_rows()];
         parallel::for_each_chunk(&mut labels, BLOCK, |block, labels| {
             let rows = &self.rows[block * BLOCK * self.dim..];
-            simd::widest(Largest { rows, dim: self.dim, across: &across, width, n_directions, labels });
+            simd::widest(Largest { rows, dim: self.dim, across: &across, start: &start, labels });
         });
         labels
     }
@@ -165,38 +170,88 @@ impl Alignment<'_> {
 struct Largest<'a> {
     rows: &'a [f64],
     dim: usize,
-    /// The directions, coordinate by coordinate, each padded to `width`.
+    /// The directions, coordinate by coordinate, each padded to the length of `start`.
     across: &'a [f64],
-    width: usize,
-    n_directions: usize,
+    /// What the products start from: 0, and −∞ where there is no direction.
+    start: &'a [f64],
     labels: &'a mut [u32],
 }
 
-impl pulp::NullaryFnOnce for Largest<'_> {
+impl pulp::WithSimd for Largest<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let mut products = vec![0.0; self.width];
-        for (row, label) in self.rows.chunks_exact(self.dim).zip(self.labels) {
-            // Some directions at once, each product summed in the order of the coordinates.
-            for (c, out) in products.chunks_exact_mut(LANES).enumerate() {
-                let mut sums = [0.0; LANES];
-                for (&x, directions) in row.iter().zip(self.across[c * LANES..].chunks(self.width)) {
-                    for l in 0..LANES {
-                        sums[l] += x * directions[l];
-                    }
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { dim, start, .. } = self;
+        let mut products = vec![0.0; TILE * start.len()];
+        for (rows, labels) in self.rows.chunks(TILE * dim).zip(self.labels.chunks_mut(TILE)) {
+            if let Ok(labels) = <&mut [u32; TILE]>::try_from(&mut *labels) {
+                let rows: [&[f64]; TILE] = std::array::from_fn(|r| &rows[r * dim..][..dim]);
+                multiply(simd, rows, self.across, start, &mut products);
+                for (label, products) in labels.iter_mut().zip(products.chunks_exact(start.len())) {
+                    *label = largest(products);
                 }
-                out.copy_from_slice(&sums);
-            }
-            let mut best = f64::NEG_INFINITY;
-            for (l, &product) in products[..self.n_directions].iter().enumerate() {
-                if product > best {
-                    (best, *label) = (product, l as u32);
+            } else {
+                for (row, label) in rows.chunks_exact(dim).zip(labels) {
+                    multiply(simd, [row], self.across, start, &mut products);
+                    *label = largest(&products[..start.len()]);
                 }
             }
         }
     }
+}
+
+/// The products of some rows with all directions, each summed in the order of the coordinates.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
+fn multiply<S: pulp::Simd, const R: usize>(
+    simd: S,
+    rows: [&[f64]; R],
+    across: &[f64],
+    start: &[f64],
+    products: &mut [f64],
+) {
+    let (across, start) = (f64::lanes(simd, across).0, f64::lanes(simd, start).0);
+    let width = start.len();
+    let products = f64::lanes_mut(simd, products).0;
+    for pair in (0..width).step_by(2) {
+        let mut sums = [[start[pair], start[pair + 1]]; R];
+        for (d, directions) in across.chunks_exact(width).enumerate() {
+            let (a, b) = (directions[pair], directions[pair + 1]);
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let x = f64::spread(simd, row[d]);
+                *sums = [f64::multiply_add(simd, x, a, sums[0]), f64::multiply_add(simd, x, b, sums[1])];
+            }
+        }
+        for (products, sums) in products.chunks_exact_mut(width).zip(sums) {
+            products[pair..pair + 2].copy_from_slice(&sums);
+        }
+    }
+}
+
+/// Where the largest of some products is, the first on ties.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
+fn largest(products: &[f64]) -> u32 {
+    let (mut best, mut at) = ([f64::NEG_INFINITY; PADDED], [0_u64; PADDED]);
+    for (c, products) in products.chunks_exact(PADDED).enumerate() {
+        for l in 0..PADDED {
+            let is_larger = products[l] > best[l];
+            best[l] = if is_larger { products[l] } else { best[l] };
+            at[l] = if is_larger { (c * PADDED + l) as u64 } else { at[l] };
+        }
+    }
+    let mut half = PADDED / 2;
+    while half > 0 {
+        for l in 0..half {
+            let (other, place) = (best[l + half], at[l + half]);
+            let is_larger = other > best[l] || (other == best[l] && place < at[l]);
+            best[l] = if is_larger { other } else { best[l] };
+            at[l] = if is_larger { place } else { at[l] };
+        }
+        half /= 2;
+    }
+    at[0] as u32
 }
 
 /// The corners of a regular simplex: `k` unit vectors of `k` − 1 coordinates, row by row, each pair with product
