@@ -66,6 +66,34 @@ pub fn map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     (0..n).map(f).collect()
 }
 
+/// Calls `f` for each node of a forest, for a parent when all its children are done. Parents have higher numbers.
+pub fn up_trees(parents: &[Option<u32>], f: impl Fn(usize) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    {
+        use std::sync::atomic::{AtomicU32, Ordering::AcqRel};
+        let mut children = vec![0_u32; parents.len()];
+        parents.iter().flatten().for_each(|&parent| children[parent as usize] += 1);
+        let leaves = (0..parents.len()).filter(|&node| children[node] == 0).collect::<Vec<_>>();
+        let undone: Vec<AtomicU32> = children.into_iter().map(AtomicU32::new).collect();
+        // Whoever is done with the last child goes on with the parent, so that nobody waits for anybody.
+        let climb = |leaf: usize| {
+            let mut node = leaf;
+            loop {
+                f(node);
+                match parents[node] {
+                    Some(parent) if undone[parent as usize].fetch_sub(1, AcqRel) == 1 => {
+                        node = parent as usize
+                    }
+                    _ => return,
+                }
+            }
+        };
+        for_each_part(leaves, |_, leaf| climb(leaf));
+    }
+    #[cfg(not(feature = "rayon"))]
+    (0..parents.len()).for_each(f);
+}
+
 /// Runs `f` on a thread of the pool. From outside every parallel loop is handed over and waited for; inside they start
 /// at once.
 pub fn inside<R: Send>(f: impl FnOnce() -> R + Send) -> R {
@@ -113,6 +141,31 @@ mod tests {
         let total = sum(values.len(), |r| values[r].iter().sum());
         let plain: f64 = values.chunks(SUM_BLOCK).map(|c| c.iter().sum::<f64>()).sum();
         assert_eq!(total.to_bits(), plain.to_bits());
+    }
+
+    #[test]
+    fn children_come_before_their_parents() {
+        use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+        // A chain, a star, a forest of random trees.
+        let mut random = crate::random::Random::new(5);
+        let chain: Vec<Option<u32>> = (1..40).map(Some).chain([None]).collect();
+        let star: Vec<Option<u32>> = std::iter::repeat_n(Some(30), 30).chain([None]).collect();
+        let forest = (0..300_usize)
+            .map(|i| (i % 50 != 49).then(|| (i + 1 + random.below((49 - i % 50).min(9))) as u32))
+            .collect();
+        for parents in [chain, star, forest, vec![None], Vec::new()] {
+            let (clock, done) = (AtomicU32::new(1), AtomicU32::new(0));
+            let times: Vec<AtomicU32> = parents.iter().map(|_| AtomicU32::new(0)).collect();
+            up_trees(&parents, |node| {
+                done.fetch_add(1, SeqCst);
+                times[node].store(clock.fetch_add(1, SeqCst), SeqCst);
+            });
+            assert_eq!(done.load(SeqCst) as usize, parents.len());
+            for (node, parent) in parents.iter().enumerate() {
+                let time = |node: usize| times[node].load(SeqCst);
+                assert!(time(node) > 0 && parent.is_none_or(|parent| time(node) < time(parent as usize)));
+            }
+        }
     }
 
     #[test]

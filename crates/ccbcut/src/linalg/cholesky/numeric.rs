@@ -1,6 +1,6 @@
 //! The numbers of the factorisation.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, reborrow::ReborrowMut};
 
@@ -33,17 +33,25 @@ impl<'a, T> BlockFactor<'a, T> {
     }
 }
 
-/// The blocks of a factor one behind the other, wave by wave: each with its inverse first.
+/// The blocks of a factor that are done.
 #[derive(Debug, Clone, Copy)]
-struct Blocks<'a, T> {
+struct Blocks<'a, 'v, T> {
     symbolic: &'a Symbolic,
-    values: &'a [T],
+    done: &'a [OnceLock<Done<'v, T>>],
 }
 
-impl<'a, T> Blocks<'a, T> {
-    fn get(&self, b: usize) -> BlockFactor<'a, T> {
-        let block = &self.symbolic.blocks[b];
-        BlockFactor::new(&self.values[block.at..][..block.n_values()], block.width())
+/// The numbers of a block that is done, the inverse first, and its ties to the ground.
+#[derive(Debug)]
+struct Done<'v, T> {
+    values: &'v [T],
+    /// The row of the panel for the ground; empty where there are no ties to it.
+    ground: Vec<T>,
+}
+
+impl<'a, 'v, T> Blocks<'a, 'v, T> {
+    fn get(&self, b: usize) -> (BlockFactor<'v, T>, &'a [T]) {
+        let Some(done) = self.done[b].get() else { unreachable!("children come before their parents") };
+        (BlockFactor::new(done.values, self.symbolic.blocks[b].width()), &done.ground)
     }
 }
 
@@ -93,32 +101,29 @@ impl<'a, T: Scalar> Factor<'a, T> {
         } else {
             values.resize(n_values, T::default());
         }
-        // The row of each panel for the ties to the ground; empty where there are none.
-        let mut grounded: Vec<Vec<T>> = vec![Vec::new(); symbolic.blocks.len()];
-        for wave in &symbolic.waves {
-            let Some(&first) = wave.first() else { continue };
-            let (done, mut rest) = values.split_at_mut(symbolic.blocks[first as usize].at);
-            let blocks = Blocks { symbolic, values: done };
-            let mut rooms = Vec::with_capacity(wave.len());
-            for &b in wave {
-                let (room, behind) = rest.split_at_mut(symbolic.blocks[b as usize].n_values());
-                rooms.push(Mutex::new(room));
-                rest = behind;
+        let mut rest = values.as_mut_slice();
+        let rooms = symbolic.blocks.iter().map(|block| {
+            let (room, behind) = std::mem::take(&mut rest).split_at_mut(block.n_values());
+            rest = behind;
+            Mutex::new(Some(room))
+        });
+        let rooms: Vec<Mutex<Option<&mut [T]>>> = rooms.collect();
+        let done: Vec<OnceLock<Done<'_, T>>> = symbolic.blocks.iter().map(|_| OnceLock::new()).collect();
+        parallel::up_trees(&symbolic.parents, |b| {
+            let blocks = Blocks { symbolic, done: &done };
+            let mut front = Front::new(&symbolic.blocks[b]);
+            front.assemble(symbolic, graph, scale);
+            front.collect(symbolic, blocks);
+            if !ground.is_empty() {
+                front.collect_ground(symbolic, blocks, ground, scale);
             }
-            let ties = parallel::map(wave.len(), |k| {
-                let block = &symbolic.blocks[wave[k] as usize];
-                let mut front = Front::new(block);
-                front.assemble(symbolic, graph, scale);
-                front.collect(symbolic, blocks);
-                if !ground.is_empty() {
-                    front.collect_ground(symbolic, blocks, &grounded, ground, scale);
-                }
-                front.eliminate(&mut rooms[k].lock().unwrap_or_else(PoisonError::into_inner))
-            });
-            for (&b, ties) in wave.iter().zip(ties) {
-                grounded[b as usize] = ties;
-            }
-        }
+            let room = rooms[b].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let values = room.unwrap_or_default();
+            let ground = front.eliminate(values);
+            let is_first = done[b].set(Done { values, ground }).is_ok();
+            debug_assert!(is_first, "every block once");
+        });
+        drop((rooms, done));
         Self { symbolic, scale, values }
     }
 
@@ -191,7 +196,7 @@ impl<'a, T: Scalar> Front<'a, T> {
     }
 
     /// Adds what the elimination of earlier blocks leaves among these rows and columns.
-    fn collect(&mut self, symbolic: &Symbolic, blocks: Blocks<'_, T>) {
+    fn collect(&mut self, symbolic: &Symbolic, blocks: Blocks<'_, '_, T>) {
         let (width, height) = (self.block.width(), self.block.rows.len());
         let mut direct = Vec::new();
         let mut scattered = Vec::new();
@@ -225,20 +230,13 @@ impl<'a, T: Scalar> Front<'a, T> {
     }
 
     /// The ties of the columns to the ground: their own, and what the elimination of earlier blocks adds.
-    fn collect_ground(
-        &mut self,
-        symbolic: &Symbolic,
-        blocks: Blocks<'_, T>,
-        grounded: &[Vec<T>],
-        ground: &[f64],
-        scale: f64,
-    ) {
+    fn collect_ground(&mut self, symbolic: &Symbolic, blocks: Blocks<'_, '_, T>, ground: &[f64], scale: f64) {
         let own = &symbolic.order[self.block.start..self.block.end];
         self.ground = own.iter().map(|&v| T::from_f64(ground[v as usize] / scale)).collect();
         for source in &self.block.sources {
             let (b, from) = (source.block as usize, &symbolic.blocks[source.block as usize]);
-            let height = from.rows.len();
-            for (column, &tie) in blocks.get(b).panel.chunks_exact(height).zip(&grounded[b]) {
+            let (height, (factor, ties)) = (from.rows.len(), blocks.get(b));
+            for (column, &tie) in factor.panel.chunks_exact(height).zip(ties) {
                 let rows = source.low as usize..source.high as usize;
                 for (&row, &value) in from.rows[rows.clone()].iter().zip(&column[rows]) {
                     self.ground[row as usize - self.block.start] += value * tie;
@@ -320,7 +318,7 @@ fn add_piece<T: Scalar>(
     piece: &Piece<'_>,
     block: &Block,
     symbolic: &Symbolic,
-    blocks: Blocks<'_, T>,
+    blocks: Blocks<'_, '_, T>,
 ) {
     let from = &symbolic.blocks[piece.source.block as usize];
     // What of the piece lies in this strip.
@@ -329,7 +327,7 @@ fn add_piece<T: Scalar>(
     if start >= end {
         return;
     }
-    let panel = blocks.get(piece.source.block as usize).panel;
+    let panel = blocks.get(piece.source.block as usize).0.panel;
     let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
     let (low, high) = (piece.source.low as usize, piece.source.high as usize);
     let column = from.rows[low] as usize - block.start;
@@ -346,7 +344,7 @@ fn add_scattered<T: Scalar>(
     source: &Source,
     positions: &[u32],
     symbolic: &Symbolic,
-    blocks: Blocks<'_, T>,
+    blocks: Blocks<'_, '_, T>,
 ) {
     let from = &symbolic.blocks[source.block as usize];
     let start = positions.partition_point(|&at| (at as usize) < first);
@@ -354,7 +352,7 @@ fn add_scattered<T: Scalar>(
     if start >= end {
         return;
     }
-    let panel = blocks.get(source.block as usize).panel;
+    let panel = blocks.get(source.block as usize).0.panel;
     let panel = MatRef::from_column_major_slice(panel, from.rows.len(), from.width());
     let (low, high) = (source.low as usize, source.high as usize);
     let mut product = vec![T::default(); (end - start) * (high - low)];

@@ -120,8 +120,8 @@ pub struct Symbolic {
     /// Place of each vertex.
     pub(super) place: Vec<u32>,
     pub(super) blocks: Vec<Block>,
-    /// Blocks grouped so that each group depends only on groups before it.
-    pub(super) waves: Vec<Vec<u32>>,
+    /// The block that each block must be done before, and with it everything that it leaves something to.
+    pub(super) parents: Vec<Option<u32>>,
     pub(super) schedule: Schedule,
     flops: f64,
     entries: f64,
@@ -257,13 +257,13 @@ impl Structure {
     fn finish(mut self) -> Symbolic {
         self.connect_sources();
         let Self { order, place, mut blocks, parents, flops, entries, .. } = self;
-        let (waves, schedule) = (waves(&parents), Schedule::new(&blocks, &parents));
+        let schedule = Schedule::new(&blocks, &parents);
         let mut at = 0;
-        for &b in waves.iter().flatten() {
-            blocks[b as usize].at = at;
-            at += blocks[b as usize].n_values();
+        for block in &mut blocks {
+            block.at = at;
+            at += block.n_values();
         }
-        Symbolic { order, place, blocks, waves, schedule, flops, entries }
+        Symbolic { order, place, blocks, parents, schedule, flops, entries }
     }
 
     fn connect_sources(&mut self) {
@@ -313,22 +313,6 @@ fn runs_of(rows: &[u32]) -> Vec<Run> {
         }
     }
     runs
-}
-
-/// Groups of blocks by their height above the leaves.
-fn waves(parents: &[Option<u32>]) -> Vec<Vec<u32>> {
-    let mut height = vec![0_usize; parents.len()];
-    let mut waves: Vec<Vec<u32>> = Vec::new();
-    for (b, parent) in parents.iter().enumerate() {
-        if let Some(parent) = *parent {
-            height[parent as usize] = height[parent as usize].max(height[b] + 1);
-        }
-        if height[b] >= waves.len() {
-            waves.resize(height[b] + 1, Vec::new());
-        }
-        waves[height[b]].push(b as u32);
-    }
-    waves
 }
 
 impl Schedule {
