@@ -80,12 +80,11 @@ pub fn up_trees(parents: &[Option<u32>], f: impl Fn(usize) + Sync + Send) {
             let mut node = leaf;
             loop {
                 f(node);
-                match parents[node] {
-                    Some(parent) if undone[parent as usize].fetch_sub(1, AcqRel) == 1 => {
-                        node = parent as usize
-                    }
-                    _ => return,
+                let Some(parent) = parents[node].map(|parent| parent as usize) else { return };
+                if undone[parent].fetch_sub(1, AcqRel) > 1 {
+                    return;
                 }
+                node = parent;
             }
         };
         for_each_part(leaves, |_, leaf| climb(leaf));

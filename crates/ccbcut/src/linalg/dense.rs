@@ -140,7 +140,6 @@ fn jacobi(matrix: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
 
 /// Cosine, sine and tangent of the rotation that removes the off-diagonal entry.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the choice of vector instructions must reach the loop")]
 fn rotation(app: f64, aqq: f64, apq: f64) -> (f64, f64, f64) {
     // Beyond this the square of θ hides the 1, long before it overflows.
     const STEEP: f64 = 1e9;

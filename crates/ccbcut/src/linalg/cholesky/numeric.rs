@@ -554,9 +554,9 @@ mod tests {
             let solved = |in_double: bool, b: &[f64]| {
                 let mut x = vec![0.0; b.len()];
                 if in_double {
-                    factor.solve_in_double(b, &mut x)
+                    factor.solve_in_double(b, &mut x);
                 } else {
-                    factor.solve(b, &mut x)
+                    factor.solve(b, &mut x);
                 }
                 x
             };
