@@ -10,7 +10,7 @@ use crate::random::Random;
 use super::{
     LinearOperator, axpy,
     dense::{symmetric_eigen, symmetric_eigen_absolute},
-    norm,
+    dot, norm,
     space::{Space, add_combination, block_for, combination, gram},
 };
 
@@ -30,7 +30,10 @@ const LOOK_AGAIN: usize = 4;
 const STALL_STEPS: usize = 16;
 
 /// Residuals below this share of what is accepted are left alone.
-const WORTHWHILE: f64 = 0.5;
+const WORTHWHILE: f64 = 0.1;
+
+/// Share of the energy that a step must leave less of, once vectors have converged: otherwise rounding is all of it.
+const FALLING: f64 = 0.1;
 
 /// What may be set.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +88,7 @@ pub fn smallest(
     let mut drift = Vec::new();
     let mut fresh = false;
     let mut steps: usize = 0;
-    let (mut before, mut lowest) = (f64::INFINITY, f64::INFINITY);
+    let (mut before, mut lowest, mut last_energy) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     loop {
         drift.resize(space.len(), 0.0);
         let ritz = space.ritz(block.min(space.len()), &drift);
@@ -95,7 +98,11 @@ pub fn smallest(
         remove_others(&ritz.vectors[..wanted.min(ritz.values.len()) * n], &mut mapped, n);
         let lengths: Vec<f64> = mapped.chunks_exact(n).map(norm).collect();
         let residual = lengths.iter().take(wanted).copied().fold(0.0, f64::max);
-        let converged = residual <= params.tol;
+        // A little of a fast motion has more energy than all of a slow one, however short it is.
+        let energies = ritz.energies(&residuals, &mapped, wanted);
+        let energy = energies.iter().copied().fold(0.0, f64::max);
+        let converged = residual <= params.tol && (energy <= params.tol || energy > FALLING * last_energy);
+        last_energy = if residual <= params.tol { energy } else { f64::INFINITY };
         // Where the drift of the images could be seen, the last word is had with fresh ones.
         let is_sound = fresh || ritz.drift(wanted) <= 0.1 * params.tol;
         lowest = lowest.min(residual);
@@ -123,8 +130,9 @@ pub fn smallest(
         }
         steps += 1;
         residuals.clear();
-        for (column, &length) in mapped.chunks_exact(n).zip(&lengths) {
-            if length > WORTHWHILE * params.tol {
+        for (j, (column, &length)) in mapped.chunks_exact(n).zip(&lengths).enumerate() {
+            let energy = energies.get(j).copied().unwrap_or(0.0);
+            if length.max(energy) > WORTHWHILE * params.tol {
                 residuals.extend_from_slice(column);
             }
         }
@@ -297,6 +305,17 @@ impl Ritz {
     fn drift(&self, wanted: usize) -> f64 {
         let shares = self.drift.iter().zip(&self.values).take(wanted).map(|(drift, value)| drift / value);
         shares.fold(0.0, |a, share| if share.is_nan() { f64::INFINITY } else { a.max(share) })
+    }
+
+    /// For each wanted pair how much energy, as a share of its own, the correction would take away that its residual is mapped
+    /// to: by so much its eigenvalue is too large. Its own share is none of it.
+    fn energies(&self, residuals: &[f64], mapped: &[f64], wanted: usize) -> Vec<f64> {
+        let n = self.vectors.len() / self.values.len().max(1);
+        let pairs = residuals.chunks_exact(n.max(1)).zip(mapped.chunks_exact(n.max(1)));
+        let energy = |((r, t), (x, value)): ((&[f64], &[f64]), (&[f64], &f64))| {
+            (dot(r, t) - dot(x, r) * dot(x, t)).max(0.0) / value
+        };
+        pairs.zip(self.vectors.chunks_exact(n.max(1)).zip(&self.values)).take(wanted).map(energy).collect()
     }
 
     fn residuals(&self, n: usize) -> Vec<f64> {

@@ -33,7 +33,7 @@ const SHARED: [(&str, &[&str]); 10] = [
     ("sets", &["labels"]),
     ("linalg", &["error", "simd", "parallel", "random", "graph"]),
     // The Laplacian is an operator, and components are labels.
-    ("graph", &["error", "simd", "parallel", "random", "labels", "linalg"]),
+    ("graph", &["error", "simd", "parallel", "random", "labels", "sets", "linalg"]),
     ("cost", &["error", "simd", "parallel", "labels", "graph"]),
     ("kmeans", &["error", "simd", "parallel", "random"]),
 ];
