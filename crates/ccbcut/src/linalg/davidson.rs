@@ -311,11 +311,11 @@ impl Ritz {
     /// to: by so much its eigenvalue is too large. Its own share is none of it.
     fn energies(&self, residuals: &[f64], mapped: &[f64], wanted: usize) -> Vec<f64> {
         let n = self.vectors.len() / self.values.len().max(1);
-        let pairs = residuals.chunks_exact(n.max(1)).zip(mapped.chunks_exact(n.max(1)));
-        let energy = |((r, t), (x, value)): ((&[f64], &[f64]), (&[f64], &f64))| {
-            (dot(r, t) - dot(x, r) * dot(x, t)).max(0.0) / value
+        let energy = |j: usize| {
+            let [x, r, t] = [&self.vectors, residuals, mapped].map(|columns| &columns[j * n..][..n]);
+            (dot(r, t) - dot(x, r) * dot(x, t)).max(0.0) / self.values[j]
         };
-        pairs.zip(self.vectors.chunks_exact(n.max(1)).zip(&self.values)).take(wanted).map(energy).collect()
+        (0..wanted.min(self.values.len())).map(energy).collect()
     }
 
     fn residuals(&self, n: usize) -> Vec<f64> {
