@@ -89,7 +89,9 @@ def test_the_number_of_threads_changes_nothing(weights, scene, threads):
 
 
 def test_more_threads_than_a_machine_can_start_are_refused(weights):
-    with pytest.raises(ValueError, match="threads is 1025, but it must be a whole number from 0 .all. to 1024"):
+    with pytest.raises(
+        ValueError, match="threads is 1025, but it must be a whole number from 0 .all. to 1024"
+    ):
         ccbcut.embed(weights, 3, threads=1025)
 
 
