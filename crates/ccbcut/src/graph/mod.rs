@@ -341,7 +341,7 @@ impl Graph {
 
     /// Whether edges of at least this weight make one of all trees.
     fn joins_above(&self, least: f64, trees: &[u32], n_trees: usize) -> bool {
-        /// Each holds as many numbers as there are trees.
+        /// Pieces that the rows are cut into: few, as each keeps a set for every tree.
         const PIECES: usize = 16;
         let n = self.n_vertices();
         let (rows, is_done) = (n.div_ceil(PIECES).max(1), AtomicBool::new(false));

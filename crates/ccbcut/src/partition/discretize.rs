@@ -99,6 +99,7 @@ fn spread_rows(rows: &[f64], k: usize, first: usize) -> Vec<f64> {
     simd::widest(Spread { rows, k, first })
 }
 
+/// The work of [`spread_rows`], with the best vector instructions there are.
 struct Spread<'a> {
     rows: &'a [f64],
     k: usize,
