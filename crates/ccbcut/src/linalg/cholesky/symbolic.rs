@@ -13,6 +13,9 @@ const FLOPS_PER_VISIT: f64 = 700.0;
 /// A list of the rows between the first and the last of a front may be longer than the front by this factor.
 const MOST_SPREAD: usize = 8;
 
+/// Rows that are read off together where any of them is touched.
+const GROUP: usize = 64;
+
 /// The place of the order in which the vertices are numbered among those that are tried.
 const NATURAL: usize = 1;
 
@@ -217,27 +220,17 @@ impl Structure {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_blocks];
         let mut blocks: Vec<Block> = Vec::with_capacity(n_blocks);
         let mut parents = Vec::with_capacity(n_blocks);
-        let mut mark = vec![u32::MAX; n];
-        // Room for every row, and for one that turns out not to be new.
-        let mut found = vec![0_u32; n + 1];
+        let mut touched = Touched::new(n);
         let (mut flops, mut entries) = (0.0, 0.0);
         for b in 0..n_blocks {
             let (start, end) = (starts[b], starts[b + 1]);
-            let mut count = 0;
-            // Written in any case, and kept only where it is new: what is new follows no pattern that a processor could foresee.
-            let mut add = |row: u32| {
-                found[count] = row;
-                count += usize::from(row as usize >= end && mark[row as usize] != b as u32);
-                mark[row as usize] = b as u32;
-            };
             for &v in &order[start..end] {
-                pattern.row(v).iter().for_each(|&u| add(place[u as usize]));
+                pattern.row(v).iter().for_each(|&u| touched.add(place[u as usize]));
             }
             for &child in &children[b] {
-                blocks[child as usize].rows.iter().for_each(|&row| add(row));
+                blocks[child as usize].rows.iter().for_each(|&row| touched.add(row));
             }
-            found[..count].sort_unstable();
-            let rows = close_gaps(&found[..count]);
+            let rows = close_gaps(&touched.take_from(end));
             let parent = rows.first().map(|&first| block_of[first as usize]);
             if let Some(parent) = parent {
                 children[parent as usize].push(b as u32);
@@ -280,6 +273,41 @@ impl Structure {
             }
         }
         self.blocks.iter_mut().zip(sources).for_each(|(block, sources)| block.sources = sources);
+    }
+}
+
+/// Rows that a block touches: marked as they come, in any order and often more than once, and read off in theirs.
+struct Touched {
+    marks: Vec<u8>,
+    /// Which groups of rows hold marks.
+    groups: Vec<u8>,
+}
+
+impl Touched {
+    fn new(n: usize) -> Self {
+        Self { marks: vec![0; n], groups: vec![0; n.div_ceil(GROUP)] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, row: u32) {
+        self.marks[row as usize] = 1;
+        self.groups[row as usize / GROUP] = 1;
+    }
+
+    /// Those from `first` on, increasing; nothing is touched any more.
+    fn take_from(&mut self, first: usize) -> Vec<u32> {
+        let mut rows = Vec::new();
+        for (g, (group, marks)) in self.groups.iter_mut().zip(self.marks.chunks_mut(GROUP)).enumerate() {
+            if std::mem::take(group) == 0 {
+                continue;
+            }
+            for (row, mark) in (g * GROUP..).zip(marks) {
+                if std::mem::take(mark) != 0 && row >= first {
+                    rows.push(row as u32);
+                }
+            }
+        }
+        rows
     }
 }
 
@@ -372,6 +400,24 @@ fn pattern_of(graph: &Graph) -> (Cow<'_, [usize]>, Cow<'_, [u32]>) {
 mod tests {
     use super::*;
     use crate::graph::gallery;
+
+    #[test]
+    fn touched_rows_are_read_off_once_in_order() {
+        for n in [1, GROUP - 1, GROUP, 3 * GROUP + 5] {
+            let mut touched = Touched::new(n);
+            assert!(touched.take_from(0).is_empty());
+            for first in [0, 1, n / 2, n] {
+                let rows: Vec<u32> = (0..2 * n).map(|i| (i * i * 7 % n) as u32).collect();
+                rows.iter().for_each(|&row| touched.add(row));
+                let mut expected: Vec<u32> =
+                    rows.into_iter().filter(|&row| row as usize >= first).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                assert_eq!(touched.take_from(first), expected, "{n} {first}");
+                assert!(touched.take_from(0).is_empty());
+            }
+        }
+    }
 
     #[test]
     fn the_cheapest_order_is_taken() {
