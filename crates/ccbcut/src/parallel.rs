@@ -4,6 +4,8 @@
 //! does not depend on the number of threads, and combine partial results in block order, so that sums do not
 //! change with the thread count. Without the `rayon` feature the same blocks run one after the other.
 
+use std::sync::OnceLock;
+
 /// More threads than this are nobody's wish: the systems below give up at some tens of thousands, and not with an error.
 pub const MAX_THREADS: usize = 1024;
 
@@ -93,6 +95,18 @@ pub fn up_trees(parents: &[Option<u32>], f: impl Fn(usize) + Sync + Send) {
     (0..parents.len()).for_each(f);
 }
 
+/// What a cell holds, found now where it holds nothing yet.
+///
+/// Nobody waits for whoever is at it already, as with `OnceLock::get_or_init`: a thread that waits for a parallel loop goes on
+/// with other work meanwhile, and that could be what asks for the cell again. So two may find the same thing; the first is kept.
+pub fn once<T>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> &T {
+    if let Some(value) = cell.get() {
+        return value;
+    }
+    let found = find();
+    cell.get_or_init(|| found)
+}
+
 /// Runs `f` on a thread of the pool. From outside every parallel loop is handed over and waited for; inside they start
 /// at once.
 pub fn inside<R: Send>(f: impl FnOnce() -> R + Send) -> R {
@@ -140,6 +154,16 @@ mod tests {
         let total = sum(values.len(), |r| values[r].iter().sum());
         let plain: f64 = values.chunks(SUM_BLOCK).map(|c| c.iter().sum::<f64>()).sum();
         assert_eq!(total.to_bits(), plain.to_bits());
+    }
+
+    /// Whoever finds a value by a parallel loop may be handed work that asks for the same value.
+    #[test]
+    fn a_cell_is_filled_from_inside_loops_that_ask_for_it() {
+        for _ in 0..50 {
+            let cell = OnceLock::new();
+            let ask = || *once(&cell, || map(100, |i| i).into_iter().sum::<usize>());
+            assert!(map(64, |_| ask()).into_iter().all(|value| value == 4950));
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Connected<'_> {
     /// How a factor is made, at any price that can be paid.
     fn factor_structure(&self) -> Option<&Symbolic> {
         let costly = || Symbolic::analyze(self.graph, MAX_FLOPS, MAX_ENTRIES);
-        self.symbolic.or_else(|| self.costly?.get_or_init(costly).as_ref())
+        self.symbolic.or_else(|| parallel::once(self.costly?, costly).as_ref())
     }
 
     /// The block solver with each inverse that suits the weights, one after the other, until one converges.

@@ -96,14 +96,15 @@ impl Csr {
     }
 
     pub(super) fn halves(&self) -> &Halves {
-        self.halves.get_or_init(|| {
+        parallel::once(&self.halves, || {
             let n = self.n_rows();
-            let middle: Vec<usize> = (0..n)
-                .map(|i| {
+            let mut middle = vec![0; n];
+            parallel::for_each_chunk(&mut middle, ROW_BLOCK, |block, part| {
+                for (i, middle) in (block * ROW_BLOCK..).zip(part) {
                     let range = self.offsets[i]..self.offsets[i + 1];
-                    range.start + self.targets[range].partition_point(|&j| (j as usize) < i)
-                })
-                .collect();
+                    *middle = range.start + self.targets[range].partition_point(|&j| (j as usize) < i);
+                }
+            });
             let (mut first, mut mirror_first) = (Vec::with_capacity(n + 1), Vec::with_capacity(n + 1));
             let (mut edges, mut lower) = (0, 0);
             for i in 0..n {

@@ -87,10 +87,11 @@ impl Graph {
 
     /// d: the row sums of the weight matrix, self-loops counted once.
     pub fn degrees(&self) -> &[f64] {
-        self.degrees.get_or_init(|| match &self.storage {
+        parallel::once(&self.degrees, || match &self.storage {
             Storage::Sparse(csr) => csr.sum_rows(&self.self_loops),
             Storage::Stencil(stencil) => pixels::row_sums(stencil).0,
         })
+        .as_slice()
     }
 
     /// The weight of the self-loop at a vertex.

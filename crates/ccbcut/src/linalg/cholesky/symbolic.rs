@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::Graph;
+use crate::{graph::Graph, parallel};
 
 use super::ordering::{BLOCK, Ordering, Pattern};
 
@@ -15,6 +15,10 @@ const MOST_SPREAD: usize = 8;
 
 /// Rows that are read off together where any of them is touched.
 const GROUP: usize = 64;
+
+/// In so many shares the blocks are looked at, at most, and so many blocks make one, at least.
+const SHARES: usize = 64;
+const LEAST_SHARE: usize = 8;
 
 /// The place of the order in which the vertices are numbered among those that are tried.
 const NATURAL: usize = 1;
@@ -220,13 +224,12 @@ impl Structure {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_blocks];
         let mut blocks: Vec<Block> = Vec::with_capacity(n_blocks);
         let mut parents = Vec::with_capacity(n_blocks);
+        let tied = rows_tied(pattern, &order, &place, &starts);
         let mut touched = Touched::new(n);
         let (mut flops, mut entries) = (0.0, 0.0);
         for b in 0..n_blocks {
             let (start, end) = (starts[b], starts[b + 1]);
-            for &v in &order[start..end] {
-                pattern.row(v).iter().for_each(|&u| touched.add(place[u as usize]));
-            }
+            tied[b].iter().for_each(|&row| touched.add(row));
             for &child in &children[b] {
                 blocks[child as usize].rows.iter().for_each(|&row| touched.add(row));
             }
@@ -274,6 +277,24 @@ impl Structure {
         }
         self.blocks.iter_mut().zip(sources).for_each(|(block, sources)| block.sources = sources);
     }
+}
+
+/// The rows behind each block that its columns are tied to, increasing.
+fn rows_tied(pattern: &Pattern<'_>, order: &[u32], place: &[u32], starts: &[usize]) -> Vec<Vec<u32>> {
+    let n_blocks = starts.len() - 1;
+    let share = n_blocks.div_ceil(SHARES).max(LEAST_SHARE);
+    let shares = parallel::map(n_blocks.div_ceil(share), |k| {
+        let mut touched = Touched::new(order.len());
+        let blocks = starts[k * share..].windows(2).take(share);
+        let rows = blocks.map(|block| {
+            for &v in &order[block[0]..block[1]] {
+                pattern.row(v).iter().for_each(|&u| touched.add(place[u as usize]));
+            }
+            touched.take_from(block[1])
+        });
+        rows.collect::<Vec<_>>()
+    });
+    shares.concat()
 }
 
 /// Rows that a block touches: marked as they come, in any order and often more than once, and read off in theirs.
@@ -409,8 +430,7 @@ mod tests {
             for first in [0, 1, n / 2, n] {
                 let rows: Vec<u32> = (0..2 * n).map(|i| (i * i * 7 % n) as u32).collect();
                 rows.iter().for_each(|&row| touched.add(row));
-                let mut expected: Vec<u32> =
-                    rows.into_iter().filter(|&row| row as usize >= first).collect();
+                let mut expected: Vec<u32> = rows.into_iter().filter(|&row| row as usize >= first).collect();
                 expected.sort_unstable();
                 expected.dedup();
                 assert_eq!(touched.take_from(first), expected, "{n} {first}");
