@@ -61,6 +61,9 @@ def parse(words=None):
     parser.add_argument("--markdown", default=str(BENCH / "results.md"), metavar="FILE", help="where the page goes")
     parser.add_argument("--json", metavar="FILE", help="where the data goes")
     parser.add_argument(
+        "--add-to", metavar="FILE", help="the data of an earlier run: its rows stay on the page, but for what is measured again"
+    )
+    parser.add_argument(
         "--readme", metavar="FILE", help="put the Python table between the lines <!-- peers --> and <!-- /peers --> of FILE"
     )
     parser.add_argument("--self-test", action="store_true", help="test tables and verdicts; needs no package")
@@ -166,9 +169,10 @@ def full_promises(box, options, images, results, keep):
         keep()
 
 
-def page(box, options, versions, results, checks):
-    """The facts, the Markdown page and the JSON of what has been measured so far."""
+def page(box, options, versions, results, checks, earlier=None):
+    """The facts, the Markdown page and the JSON of what has been measured so far, added to an earlier run if there is one."""
     contest.compare_eigenvalues(results)
+    results = contest.add_to(earlier, results)
     cases = list(dict.fromkeys(row["case"] for row in results))
     facts = {
         "date": time.strftime("%Y-%m-%d"),
@@ -181,7 +185,7 @@ def page(box, options, versions, results, checks):
         "repeats": options.repeats,
         "cases": cases,
         "verdicts": targets.verdicts(results),
-        "checks": checks,
+        "checks": [*(line for line in (earlier or {}).get("checks", []) if line not in checks), *checks],
     }
     return table.report(facts, contest.groups(), results), {**facts, "rows": results}
 
@@ -208,6 +212,7 @@ def main():
 
 def compare(options):
     """Sets everything up, measures, writes the page and prints it."""
+    earlier = machine.read_json(options.add_to, {"date", "commit", "cap", "noise", "rows"}) if options.add_to else None
     python = Path(options.python).absolute() if options.python else machine.prepare_environment(options.ncut_pytorch)
     if not options.python and {"python", "rag"} & set(options.only):
         machine.install_package(python)
@@ -226,7 +231,7 @@ def compare(options):
 
         def keep():
             # Written after every case, so that an interrupted night is not lost; always whole.
-            text, data = page(box, options, versions, results, checks)
+            text, data = page(box, options, versions, results, checks, earlier)
             machine.write_whole(options.markdown, text)
             if options.json:
                 machine.write_whole(options.json, json.dumps(data, indent=1, ensure_ascii=False) + "\n")

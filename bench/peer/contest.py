@@ -186,3 +186,26 @@ def compare_eigenvalues(results):
         ]
         best = min(peers, key=lambda r: r["residual"])["eigenvalues"]
         row["eigen"] = max(abs(a - b) / max(abs(b), 1e-300) for a, b in zip(row["eigenvalues"], best))
+
+
+def add_to(earlier, results):
+    """The rows of an earlier run that nothing was measured for anew, each with the run that it is of, before those of this one."""
+    if not earlier:
+        return results
+    anew = {(row["case"], row["group"]) for row in results}
+    left = [row for row in earlier["rows"] if (row["case"], row["group"]) not in anew]
+    run = {key: earlier[key] for key in ("date", "commit", "cap")}
+    run |= {key: earlier["noise"][key] for key in ("spread", "worst")}
+    return [{"run": run, **row} for row in left] + results
+
+
+def earlier_runs(rows):
+    """The runs that rows were kept from, each with its groups."""
+    found = []
+    for row in rows:
+        if "run" in row:
+            of_it = next((groups for run, groups in found if run == row["run"]), None)
+            if of_it is None:
+                found.append((row["run"], of_it := []))
+            of_it.extend({row["group"]} - set(of_it))
+    return found

@@ -218,6 +218,18 @@ def replace_block(path, text):
         write_whole(path, f"{old[: begin + len(BLOCK[0])]}\n{text.strip()}\n{old[end:]}")
 
 
+def read_json(path, keys):
+    """The data of an earlier run."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Failure(f"{path} is not JSON: {error}; expected what an earlier --json wrote") from None
+    missing = sorted(keys - set(found)) if isinstance(found, dict) else sorted(keys)
+    if missing:
+        raise Failure(f"{path} has no {', '.join(missing)}: expected what an earlier --json wrote")
+    return found
+
+
 def write_whole(path, text):
     """Writes a file under a temporary name and renames it."""
     path = Path(path)

@@ -78,6 +78,32 @@ class Tables(unittest.TestCase):
         contest.compare_eigenvalues(rows)
         self.assertEqual([round(r["eigen"], 12) for r in rows], [0.0, 0.1, 0.0])
 
+    def test_rows_of_earlier_runs_stay_unless_measured_anew(self):
+        noise = {"spread": 0.02, "worst": 1.1}
+        first = {
+            "date": "d1",
+            "commit": "c1",
+            "cap": 9,
+            "noise": noise,
+            "rows": [row("a", "g"), row("a", "h"), row("a", "i")],
+        }
+        rows = contest.add_to(first, [row("b", "g")])
+        self.assertEqual(
+            [(r["name"], r["group"], "run" in r) for r in rows], [("a", "h", True), ("a", "i", True), ("b", "g", False)]
+        )
+        second = {**first, "commit": "c2", "rows": rows}
+        rows = contest.add_to(second, [row("c", "i", case="another")])
+        runs = [(run["commit"], keys) for run, keys in contest.earlier_runs(rows)]
+        self.assertEqual(runs, [("c1", ["h", "i"]), ("c2", ["g"])])
+        line = table.earlier_line(rows[0]["run"], ["tau2-k1"], contest.groups())
+        self.assertIn("commit c1", line)
+        self.assertTrue(line.endswith(": Coarse graph, τ = 2, k = 1."), line)
+        self.assertEqual(contest.add_to(None, rows), rows)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "results.json"
+            for text in ("no", "[]", '{"date": 1}'):
+                path.write_text(text)
+                self.assertRaises(machine.Failure, machine.read_json, path, {"date", "rows"})
 
     def test_the_block_of_the_readme(self):
         rows = [

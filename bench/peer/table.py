@@ -3,6 +3,7 @@
 import math
 
 from . import targets
+from .contest import earlier_runs
 
 CLOCKS = {
     "wall": "wall-clock seconds",
@@ -97,6 +98,15 @@ def noise_line(noise):
     )
 
 
+def earlier_line(run, keys, groups):
+    """Which problems are of an earlier run, and how that one was."""
+    titles = "; ".join(group.title for group in groups if group.key in keys)
+    return (
+        f"Kept from an earlier run ({run['date']}, commit {run['commit']}, stopped after {run['cap']:g} s, spread "
+        f"{100 * run['spread']:.0f} %, worst {run['worst']:.1f}): {titles}."
+    )
+
+
 def report(facts, groups, rows):
     """The whole page."""
     machine, versions = facts["machine"], facts["versions"]
@@ -115,6 +125,7 @@ def report(facts, groups, rows):
         "(over the largest dᵢ/πᵢ where the graph is reweighted), computed alike for everybody from the vectors that "
         "came out. *Cost* is what `ccbcut cost` says of the labels. "
         "*Peak MB* is the process's, interpreter and imports included.\n",
+        *(earlier_line(run, keys, groups) + "\n" for run, keys in earlier_runs(rows)),
         "## Targets\n\nA target holds when it holds on every case: " + ", ".join(facts["cases"]) + ".\n",
         verdict_table(facts["verdicts"]) + "\n",
         "## Measurements\n",
