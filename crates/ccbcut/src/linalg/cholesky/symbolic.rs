@@ -224,12 +224,12 @@ impl Structure {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_blocks];
         let mut blocks: Vec<Block> = Vec::with_capacity(n_blocks);
         let mut parents = Vec::with_capacity(n_blocks);
-        let tied = rows_tied(pattern, &order, &place, &starts);
+        let mut tied = rows_tied(pattern, &order, &place, &starts);
         let mut touched = Touched::new(n);
         let (mut flops, mut entries) = (0.0, 0.0);
         for b in 0..n_blocks {
             let (start, end) = (starts[b], starts[b + 1]);
-            tied[b].iter().for_each(|&row| touched.add(row));
+            std::mem::take(&mut tied[b]).into_iter().for_each(|row| touched.add(row));
             for &child in &children[b] {
                 blocks[child as usize].rows.iter().for_each(|&row| touched.add(row));
             }
@@ -294,7 +294,7 @@ fn rows_tied(pattern: &Pattern<'_>, order: &[u32], place: &[u32], starts: &[usiz
         });
         rows.collect::<Vec<_>>()
     });
-    shares.concat()
+    shares.into_iter().flatten().collect()
 }
 
 /// Rows that a block touches: marked as they come, in any order and often more than once, and read off in theirs.
@@ -436,6 +436,29 @@ mod tests {
                 assert_eq!(touched.take_from(first), expected, "{n} {first}");
                 assert!(touched.take_from(0).is_empty());
             }
+        }
+    }
+
+    /// More blocks than one share takes, with every row of every block.
+    #[test]
+    fn rows_tied_to_blocks_are_those_of_the_definition() {
+        let graph = gallery::grid(9, 150);
+        let (offsets, targets) = pattern_of(&graph);
+        let pattern = Pattern { offsets: &offsets, targets: &targets, columns: &[] };
+        let n = graph.n_vertices();
+        let order: Vec<u32> = (0..n).map(|p| (p * 7 % n) as u32).collect();
+        let mut place = vec![0; n];
+        order.iter().enumerate().for_each(|(p, &v)| place[v as usize] = p as u32);
+        let starts: Vec<usize> = (0..=n).step_by(10).collect();
+        let found = rows_tied(&pattern, &order, &place, &starts);
+        assert!(found.len() == starts.len() - 1 && found.len() > LEAST_SHARE * 8);
+        for (rows, block) in found.iter().zip(starts.windows(2)) {
+            let all = order[block[0]..block[1]].iter().flat_map(|&v| pattern.row(v));
+            let mut expected: Vec<u32> =
+                all.map(|&u| place[u as usize]).filter(|&row| row as usize >= block[1]).collect();
+            expected.sort_unstable();
+            expected.dedup();
+            assert_eq!(*rows, expected);
         }
     }
 
