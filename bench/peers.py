@@ -212,7 +212,7 @@ def main():
 
 def compare(options):
     """Sets everything up, measures, writes the page and prints it."""
-    earlier = machine.read_json(options.add_to, {"date", "commit", "cap", "noise", "rows"}) if options.add_to else None
+    earlier = machine.read_earlier(options.add_to) if options.add_to else None
     python = Path(options.python).absolute() if options.python else machine.prepare_environment(options.ncut_pytorch)
     if not options.python and {"python", "rag"} & set(options.only):
         machine.install_package(python)

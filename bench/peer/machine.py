@@ -218,15 +218,16 @@ def replace_block(path, text):
         write_whole(path, f"{old[: begin + len(BLOCK[0])]}\n{text.strip()}\n{old[end:]}")
 
 
-def read_json(path, keys):
+def read_earlier(path):
     """The data of an earlier run."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise Failure(f"{path} is not JSON: {error}; expected what an earlier --json wrote") from None
-    missing = sorted(keys - set(found)) if isinstance(found, dict) else sorted(keys)
+        missing = {"date", "commit", "cap", "noise", "rows"} - set(found)
+        missing |= {f"noise.{key}" for key in {"spread", "worst"} - set(found.get("noise", {}))}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Failure(f"{path} is not what an earlier --json wrote: {error}") from None
     if missing:
-        raise Failure(f"{path} has no {', '.join(missing)}: expected what an earlier --json wrote")
+        raise Failure(f"{path} has no {', '.join(sorted(missing))}; expected what an earlier --json wrote")
     return found
 
 

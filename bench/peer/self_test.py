@@ -1,5 +1,6 @@
 """Tests of the parts that need no package: arguments, verdicts, tables, children."""
 
+import json
 import sys
 import tempfile
 import unittest
@@ -101,9 +102,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(contest.add_to(None, rows), rows)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "results.json"
-            for text in ("no", "[]", '{"date": 1}'):
-                path.write_text(text)
-                self.assertRaises(machine.Failure, machine.read_json, path, {"date", "rows"})
+            for bad in ([], 3, {"date": 1}, {**first, "noise": {}}, {**first, "noise": 1}, None):
+                path.write_text("no" if bad is None else json.dumps(bad))
+                self.assertRaises(machine.Failure, machine.read_earlier, path)
+            path.write_text(json.dumps(first))
+            self.assertEqual(machine.read_earlier(path), first)
 
     def test_the_block_of_the_readme(self):
         rows = [

@@ -102,8 +102,8 @@ def earlier_line(run, keys, groups):
     """Which problems are of an earlier run, and how that one was."""
     titles = "; ".join(group.title for group in groups if group.key in keys)
     return (
-        f"Kept from an earlier run ({run['date']}, commit {run['commit']}, stopped after {run['cap']:g} s, spread "
-        f"{100 * run['spread']:.0f} %, worst {run['worst']:.1f}): {titles}."
+        f"Kept from an earlier run ({run['date']}, commit {run['commit']}, a run over {run['cap']:g} s stopped; the NumPy loop "
+        f"had a spread of {100 * run['spread']:.0f} % and a worst run {run['worst']:.1f} times the best): {titles}."
     )
 
 

@@ -156,14 +156,45 @@ mod tests {
         assert_eq!(total.to_bits(), plain.to_bits());
     }
 
-    /// Whoever finds a value by a parallel loop may be handed work that asks for the same value.
+    /// One thread finds the value and waits for a second one meanwhile; a third has more work that asks for it, which the first
+    /// one takes up.
+    #[cfg(feature = "rayon")]
     #[test]
-    fn a_cell_is_filled_from_inside_loops_that_ask_for_it() {
-        for _ in 0..50 {
-            let cell = OnceLock::new();
-            let ask = || *once(&cell, || map(100, |i| i).into_iter().sum::<usize>());
-            assert!(map(64, |_| ask()).into_iter().all(|value| value == 4950));
-        }
+    fn who_finds_a_value_may_ask_for_it_meanwhile() {
+        use std::{
+            sync::{
+                atomic::{AtomicBool, Ordering::SeqCst},
+                mpsc,
+            },
+            thread,
+            time::Duration,
+        };
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            let (cell, is_helped) = (OnceLock::new(), AtomicBool::new(false));
+            let wait_for_help = || {
+                while !is_helped.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            let help = || {
+                is_helped.store(true, SeqCst);
+                thread::sleep(Duration::from_millis(100));
+            };
+            let find = || {
+                join(wait_for_help, help);
+                7
+            };
+            let ask = || *once(&cell, find);
+            let ask_more = || {
+                wait_for_help();
+                join(ask, ask)
+            };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            done.send(pool.install(|| join(ask, ask_more))).unwrap();
+        });
+        // Whoever waits for itself is never done.
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(30)), Ok((7, (7, 7))));
     }
 
     #[test]
