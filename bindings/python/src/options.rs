@@ -30,6 +30,7 @@ pub struct CutOptions<'py> {
     tol: f64,
     eigen_tol: Option<f64>,
     early_stop: bool,
+    contract: bool,
     rotate: bool,
     pub seed: u64,
     pub threads: usize,
@@ -137,6 +138,7 @@ impl CutOptions<'_> {
             .max_iterations(self.max_iterations)
             .tol(self.tol)
             .early_stop(self.early_stop)
+            .contract(self.contract)
             .rotate(self.rotate)
     }
 

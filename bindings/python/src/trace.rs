@@ -25,6 +25,7 @@ struct SweepRecord {
     j2: f64,
     eigenvalues: Vec<f64>,
     residual: f64,
+    vertices: usize,
     solver_steps: usize,
     ms: f64,
 }
@@ -56,6 +57,7 @@ fn record(run: &Run) -> RunRecord {
         j2: iteration.j2,
         eigenvalues: iteration.eigenvalues.clone(),
         residual: iteration.residual,
+        vertices: iteration.vertices,
         solver_steps: iteration.solver_steps,
         ms: iteration.ms,
     });

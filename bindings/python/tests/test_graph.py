@@ -148,3 +148,16 @@ def test_results_survive_pickling(weights, scene):
 def test_nothing_to_choose(weights, method, k):
     cut = ccbcut.partition(weights, k, method=method)
     assert np.array_equal(np.unique(cut.labels), np.arange(k)) and cut.is_converged
+
+
+def test_stiff_edges_are_contracted_where_that_is_asked_for():
+    rng = np.random.default_rng(3)
+    group = np.repeat([0, 1], [900, 700])
+    chance = np.where(group[:, None] == group, 0.1, 0.0005)
+    weights = sp.csr_array(np.triu(rng.random(chance.shape) < chance, 1).astype(float))
+    weights = weights + weights.T
+    whole, contracted = (ccbcut.partition(weights, 2, tau=0.5, contract=on) for on in (False, True))
+    assert np.array_equal(whole.labels, contracted.labels)
+    assert all(sweep["vertices"] == 1600 for sweep in whole.trace)
+    vertices = [sweep["vertices"] for sweep in contracted.trace]
+    assert min(vertices) <= 400 and vertices[-1] == 1600

@@ -71,6 +71,7 @@ fn configure(irrq: Irrq, args: &EmbeddingArgs) -> Irrq {
         .max_iterations(args.max_iterations)
         .tol(args.tol)
         .early_stop(args.early_stop)
+        .contract(args.contract)
         .rotate(args.rotate)
 }
 

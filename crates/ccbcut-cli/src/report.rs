@@ -208,6 +208,7 @@ pub mod tests {
                     j2: 1.0,
                     eigenvalues: vec![0.01],
                     residual: 1e-9,
+                    vertices: 40,
                     solver_steps: 12,
                     ms: 30.0,
                 },

@@ -32,6 +32,27 @@ impl DisjointSets {
         low != high
     }
 
+    /// Joins with the set of `v` whatever `each` names; how many sets were apart from it.
+    pub(crate) fn join_all(&mut self, v: u32, each: impl FnOnce(&mut dyn FnMut(u32))) -> usize {
+        let mut own = self.root(v);
+        let mut joined = 0;
+        each(&mut |other| {
+            // Most often it is known already.
+            if self.parent[other as usize] == own {
+                return;
+            }
+            let root = self.root(other);
+            if root != own {
+                let (low, high) = (own.min(root), own.max(root));
+                self.parent[high as usize] = low;
+                own = low;
+                joined += 1;
+            }
+            self.parent[other as usize] = own;
+        });
+        joined
+    }
+
     /// The sets as labels.
     pub(crate) fn labels(&mut self) -> Labels {
         let roots: Vec<u32> = (0..self.parent.len() as u32).map(|v| self.root(v)).collect();
@@ -50,6 +71,8 @@ mod tests {
         assert!(!sets.join(2, 5), "they were together already");
         assert_eq!([4, 5, 3, 0].map(|v| sets.root(v)), [2, 2, 1, 0]);
         assert_eq!(sets.labels().as_slice(), &[0, 1, 2, 1, 2, 2]);
+        assert_eq!(sets.join_all(0, |join| [3, 1, 0, 5].into_iter().for_each(join)), 2);
+        assert_eq!(sets.labels().as_slice(), &[0; 6]);
         assert_eq!(DisjointSets::new(0).labels().n_segments(), 0);
     }
 }

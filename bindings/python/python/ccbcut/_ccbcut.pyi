@@ -39,6 +39,7 @@ class _Sweep(TypedDict):
     j2: float
     eigenvalues: list[float]
     residual: float
+    vertices: int
     solver_steps: int
     ms: float
 

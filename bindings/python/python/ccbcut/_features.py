@@ -73,7 +73,7 @@ def segment_features(
     radius, levels, sigma, min_share, upsampling, connected
         As in `segment`; `sigma` is for the way to the pixels.
     balance, rounding, n_init, seed_rows, rejoin, solver, refine, criterion, starts, kappa, kappa_count, variant, \
-max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
+max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, columns, seed, threads
         As in `partition`.
 
     Returns

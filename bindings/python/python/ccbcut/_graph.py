@@ -98,7 +98,7 @@ def partition(
     rejoin : int, default 0
         Cut into so many parts first, then join them again, those that are hardest to cut apart first (hierarchical).
     solver, refine, criterion, starts, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, \
-early_stop, rotate, columns
+early_stop, contract, rotate, columns
         As the options of the command with the same names.
     seed : int, default 0
         Seed of everything random. The same seed gives the same labels as the command.
@@ -288,7 +288,7 @@ def embed(
         The knob, 0 < tau <= 2. At 2 the columns are the smallest nontrivial eigenvectors.
     return_trace : bool, default False
         Whether to return what every sweep did, too.
-    balance, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, seed, threads
+    balance, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, seed, threads
         As in `partition`.
 
     Returns

@@ -198,7 +198,7 @@ def segment(
     kernel, scale, beta, contour_weight, contour_sigma, pmi_pairs, pmi_bandwidth, upsampling
         As the options of ``ccbcut segment`` with the same names.
     balance, rounding, n_init, seed_rows, solver, refine, criterion, starts, kappa, kappa_count, variant, \
-max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
+max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, columns, seed, threads
         As in `partition`.
 
     Returns

@@ -20,6 +20,7 @@ CUT_DEFAULTS: dict[str, Any] = {
     "tol": 0.01,
     "eigen_tol": None,
     "early_stop": False,
+    "contract": False,
     "rotate": False,
     "seed": 0,
     "threads": 0,
@@ -61,7 +62,7 @@ _NAMES = {
     "variant", "rounding", "solver", "criterion", "kernel", "contour_weight", "upsampling", "metric", "cosine_weight",
     "neighbors",
 }  # fmt: skip
-_FLAGS = {"early_stop", "rotate", "refine", "connected"}
+_FLAGS = {"early_stop", "contract", "rotate", "refine", "connected"}
 _ELSEWHERE = {"balance", "affinity", "contours", "pmi_bandwidth", "bandwidth", "region_features"}
 
 

@@ -51,7 +51,7 @@ def segment_volume(
     sigma : float, default 10.0
         Width of the kernel between mean values.
     balance, rounding, n_init, seed_rows, min_share, rejoin, solver, refine, criterion, starts, kappa, kappa_count, \
-variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, rotate, columns, seed, threads
+variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, columns, seed, threads
         As in `partition`.
 
     Returns

@@ -218,6 +218,10 @@ pub struct EmbeddingArgs {
     /// Stop sweeping as soon as no vertex changes sides: faster, the cost may come out a little different
     #[arg(long, hide_short_help = true)]
     pub early_stop: bool,
+    /// Contract stiff edges in sweeps of one column, as hierarchical cuts make them: faster, single vertices may be split off
+    /// differently
+    #[arg(long, hide_short_help = true)]
+    pub contract: bool,
     /// Residual at which the eigensolver stops [default: 1e-6; multiway a tenth of --tol once edges are reweighted]
     #[arg(long, value_name = "TOL", hide_short_help = true, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -44,6 +44,27 @@ fn a_folder_gets_the_label_map_in_every_format_and_three_pictures() {
 }
 
 #[test]
+fn stiff_edges_are_contracted_where_that_is_asked_for_and_the_last_sweep_has_every_vertex() {
+    let desk = Desk::new();
+    desk.paint("a.png", 50, 50, |row, column| {
+        let grey = [90, 130, 100][usize::from(column > 20) + usize::from(row > 25)];
+        [grey + ((row * 31 + column * 17) % 23) as u8; 3]
+    });
+    let vertices = |flags: &str| -> Vec<u64> {
+        let command = "segment a.png -k 2 --method hierarchical --tau 0.5 --levels 0 --smooth 0 --sigma 5 --rejoin 0 --json";
+        let report = desk.run(&format!("{command} {flags}")).succeeded().report();
+        let sweeps = report["trace"].as_array().unwrap().iter().filter(|sweep| sweep["split"] == 0);
+        sweeps.map(|sweep| sweep["vertices"].as_u64().unwrap()).collect()
+    };
+    let whole = 50 * 50;
+    assert!(vertices("-o whole.png").iter().all(|&n| n == whole));
+    let contracted = vertices("-o contracted.png --contract");
+    assert!(contracted.iter().any(|&n| n <= whole / 4), "{contracted:?}");
+    assert_eq!(contracted.last(), Some(&whole));
+    assert_eq!(desk.labels("whole.png"), desk.labels("contracted.png"));
+}
+
+#[test]
 fn every_number_of_parts_comes_from_one_run_and_is_nested() {
     let desk = Desk::with_scene();
     desk.run("segment a.png -k 6 --all-k -o out --format png,npy --no-pictures").succeeded();

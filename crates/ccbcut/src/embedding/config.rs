@@ -78,6 +78,7 @@ pub struct Irrq {
     pub(super) eigen_tol: Option<f64>,
     pub(super) floor_decades: f64,
     pub(super) early_stop: bool,
+    pub(super) contract: bool,
     pub(super) rotate: bool,
     pub(super) seed: u64,
 }
@@ -99,6 +100,7 @@ impl Irrq {
             eigen_tol: None,
             floor_decades: 10.0,
             early_stop: false,
+            contract: false,
             rotate: false,
             seed: 0,
         }
@@ -208,6 +210,16 @@ impl Irrq {
     #[must_use]
     pub fn early_stop(mut self, early_stop: bool) -> Self {
         self.early_stop = early_stop;
+        self
+    }
+
+    /// Whether sweeps of one column may contract edges that are stiff beyond what the embedding can stretch, and solve for the
+    /// few vertices that are left; the sweep that ends the embedding has all of them. Off by default: the embedding is the
+    /// same to some 10⁻⁶, but where a hierarchy splits off single vertices that decides which; `docs/concepts/solver.md` says
+    /// what it saves and what it costs.
+    #[must_use]
+    pub fn contract(mut self, contract: bool) -> Self {
+        self.contract = contract;
         self
     }
 

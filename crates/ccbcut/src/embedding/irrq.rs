@@ -11,7 +11,8 @@ use crate::{
 use super::{
     Embedding, Irrq, Iteration, Start, StopReason, Trace, Variant, kappa, large, objective, reweight, rotate,
     sides,
-    spectrum::{EigenParams, Spectrum},
+    spectrum::{EigenParams, Eigenpairs, Spectrum},
+    stiff::{self, Contracted},
 };
 
 /// What [`Irrq::fit`] returns.
@@ -21,6 +22,102 @@ pub struct IrrqFit {
     pub embedding: Embedding,
     /// What happened.
     pub trace: Trace,
+}
+
+/// Where the sweeps stand.
+struct State {
+    /// W∘Γ, of the parts while the graph is contracted; nothing for unit weights.
+    weighted: Option<Graph>,
+    /// Memory of the distances.
+    room: Vec<f64>,
+    /// That of the weights.
+    epsilon: f64,
+    /// The first guess at the next eigenvectors.
+    warm: Option<Vec<f64>>,
+    /// What stands for the graph while its stiff edges are contracted, and whether they may be.
+    contracted: Option<Contracted>,
+    may_contract: bool,
+    /// The solution before, where it is wanted.
+    previous: Option<Embedding>,
+    keeps_previous: bool,
+    /// Of a contracted sweep that is done once more with all vertices, the time in milliseconds and the eigenvalue.
+    given_up: Option<(f64, f64)>,
+}
+
+impl State {
+    /// Step (a). A contracted graph that cannot be solved is left.
+    fn solve(
+        &mut self,
+        irrq: &Irrq,
+        graph: &Graph,
+        pi: &[f64],
+        spectrum: &Spectrum,
+        is_first: bool,
+    ) -> Result<Eigenpairs> {
+        // What vertices differ inside parts is little, and decides what is split off.
+        let share = if self.given_up.is_some() { stiff::SHARPER } else { 1.0 };
+        let tol = share * irrq.eigen_tol_of(is_first);
+        let eigen = EigenParams { n_pairs: irrq.n_components, tol, seed: irrq.seed };
+        if let (Some(parts), Some(weighted)) = (&self.contracted, &self.weighted) {
+            if let Ok(pairs) = parts.smallest(weighted, &eigen, self.warm.as_deref()) {
+                return Ok(pairs);
+            }
+            self.may_contract = false;
+            self.expand(irrq, graph, pi);
+        }
+        spectrum.smallest(self.weighted.as_ref().unwrap_or(graph), pi, &eigen, self.warm.as_deref())
+    }
+
+    /// From columns in the coordinates x = Π^½ y, of the parts while the graph is contracted.
+    fn embedding(&self, pairs: &Eigenpairs, pi: &[f64]) -> Embedding {
+        // Found anew when it is asked for: vectors of large images take memory.
+        let pi = self.contracted.as_ref().map_or(pi, Contracted::pi);
+        let scale: Vec<f64> = pi.iter().map(|p| 1.0 / p.sqrt()).collect();
+        Embedding::from_scaled_columns(&pairs.vectors, &scale)
+    }
+
+    /// Vertices of the eigenproblem.
+    fn n_vertices(&self, graph: &Graph) -> usize {
+        self.contracted.as_ref().map_or(graph.n_vertices(), |parts| parts.pi().len())
+    }
+
+    /// Back to all vertices, for the sweep that is due.
+    fn expand(&mut self, irrq: &Irrq, graph: &Graph, pi: &[f64]) {
+        if let Some(parts) = self.contracted.take() {
+            let y = parts.spread(parts.before());
+            let warm = y.as_slice().iter().zip(pi).map(|(y, pi)| y * pi.sqrt()).collect();
+            let (weighted, room) = parts.into_weights(irrq, graph, &y, self.epsilon);
+            (self.weighted, self.room, self.warm) = (Some(weighted), room, Some(warm));
+            self.previous = self.keeps_previous.then_some(y);
+        }
+    }
+
+    /// Goes on from a solution, whose weights are in place; stiff edges are contracted where its energy is given and enough
+    /// of them are.
+    fn follow(&mut self, graph: &Graph, pi: &[f64], pairs: Eigenpairs, y: Embedding, energy: Option<f64>) {
+        let mut block = pairs.vectors;
+        block.extend(pairs.guards);
+        self.warm = Some(block);
+        if let Some(parts) = &mut self.contracted {
+            parts.follow(&y);
+        }
+        if let Some(energy) = energy
+            && let Some(whole) = self.weighted.take()
+        {
+            let (parts, weighted) = Contracted::new(graph, whole, pi, &y, energy);
+            self.weighted = Some(weighted);
+            if let Some(parts) = &parts {
+                self.warm = Some(parts.guess());
+            }
+            self.contracted = parts;
+        }
+        if self.keeps_previous {
+            self.previous = Some(match &self.contracted {
+                Some(parts) => parts.before().clone(),
+                None => y,
+            });
+        }
+    }
 }
 
 impl Irrq {
@@ -55,17 +152,19 @@ impl Irrq {
         observer: &mut (dyn FnMut(&Iteration) -> ControlFlow<()> + Send),
     ) -> Result<IrrqFit> {
         let pi = self.balance.weights(graph)?;
-        // Found anew when it is asked for: vectors of large images take memory.
-        let scale = || -> Vec<f64> { pi.iter().map(|p| 1.0 / p.sqrt()).collect() };
         let n = graph.n_vertices() as f64;
         let spectrum = Spectrum::analyze(graph);
-
-        let mut weighted = self.first_weights(graph);
-        // Memory of the distances.
-        let mut room = Vec::new();
-        let mut epsilon: f64 = 1.0;
-        let mut warm = self.first_guess(&scale());
-        let mut previous: Option<Embedding> = None;
+        let mut now = State {
+            weighted: self.first_weights(graph),
+            room: Vec::new(),
+            epsilon: 1.0,
+            warm: self.first_guess(&pi),
+            contracted: None,
+            may_contract: self.contract && stiff::applies(self, graph, &spectrum),
+            previous: None,
+            keeps_previous: self.early_stop || self.variant == Variant::Released,
+            given_up: None,
+        };
         let mut trace = Trace {
             iterations: Vec::new(),
             stop_reason: StopReason::MaxIterations,
@@ -76,59 +175,88 @@ impl Irrq {
             let clock = Instant::now();
             // (a) Y ← argmin J₂^Γ(Y) subject to YᵀΠY = I, YᵀΠ1 = 0
             let is_first = trace.iterations.is_empty();
-            let tol = self.eigen_tol_of(is_first);
-            let eigen = EigenParams { n_pairs: self.n_components, tol, seed: self.seed };
-            let pairs =
-                spectrum.smallest(weighted.as_ref().unwrap_or(graph), &pi, &eigen, warm.as_deref())?;
-            let y = Embedding::from_scaled_columns(&pairs.vectors, &scale());
+            let pairs = now.solve(self, graph, &pi, &spectrum, is_first)?;
+            let y = now.embedding(&pairs, &pi);
 
             // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
             if is_first {
                 trace.kappa = self.resolve_kappa(graph, &y)?;
             }
-            let distances = y.distances_in(graph, room);
+            let distances = match &now.contracted {
+                Some(parts) => parts.distances(&y),
+                None => y.distances_in(graph, std::mem::take(&mut now.room)),
+            };
             if is_first {
                 trace.epsilon_floor = self.floor(&distances, graph, &y);
             }
-            epsilon = self.shrink(epsilon, n, &distances, is_first, &trace);
-            let j2 = 2.0 * pairs.values.iter().sum::<f64>();
-            // At τ = 2 all three are the same.
-            let (f, j_tau) = if self.tau == 2.0 && epsilon == 0.0 {
-                (j2, j2)
-            } else {
-                objective::f_and_j_tau(&distances, self.variant, self.n_components, self.tau, epsilon)
-            };
-            trace.iterations.push(Iteration {
-                sweep: trace.iterations.len() + 1,
-                epsilon,
-                f,
-                j_tau,
-                j2,
-                eigenvalues: pairs.values,
-                residual: pairs.residual,
-                solver_steps: pairs.steps,
-                ms: clock.elapsed().as_secs_f64() * 1e3,
-            });
-            let interrupted = observer(&trace.iterations[trace.iterations.len() - 1]).is_break();
+            let epsilon = self.shrink(now.epsilon, n, &distances, is_first, &trace);
+            let mut iteration = self.iteration(&trace, &distances, &pairs, epsilon);
+            iteration.vertices = now.n_vertices(graph);
+            let (lost_ms, rough) = now.given_up.take().unwrap_or_default();
+            iteration.ms = lost_ms + clock.elapsed().as_secs_f64() * 1e3;
+            now.may_contract &= rough == 0.0 || stiff::was_good(rough, pairs.values[0]);
+            trace.iterations.push(iteration);
+
             let flat = || self.is_flat(graph, &pi, &trace.iterations).then_some(StopReason::Converged);
-            let stop = self.stop_reason(&trace.iterations, epsilon, interrupted).or_else(flat);
-            if let Some(reason) = stop.or_else(|| self.settled(&trace.iterations, previous.as_ref(), &y)) {
+            let settled = || self.settled(&trace.iterations, now.previous.as_ref(), &y);
+            let stop = |interrupted| {
+                let told = self.stop_reason(&trace.iterations, epsilon, interrupted);
+                told.or_else(flat).or_else(settled)
+            };
+            // What ends the sweeps is a solution with all vertices.
+            if now.contracted.is_some() && stop(false).is_some() {
+                drop(distances);
+                now.given_up = trace.iterations.pop().map(|sweep| (sweep.ms, sweep.eigenvalues[0]));
+                now.expand(self, graph, &pi);
+                continue;
+            }
+            let interrupted = observer(&trace.iterations[trace.iterations.len() - 1]).is_break();
+            if let Some(reason) = stop(interrupted) {
                 trace.stop_reason = reason;
+                let y = now.contracted.as_ref().map(|parts| parts.spread(&y)).unwrap_or(y);
                 let settled = !matches!(reason, StopReason::MaxIterations | StopReason::Interrupted);
-                let last =
-                    if self.variant == Variant::Released && settled { previous.unwrap_or(y) } else { y };
+                let previous = now.previous.filter(|_| self.variant == Variant::Released && settled);
+                let last = previous.unwrap_or(y);
                 let embedding = if self.rotate { rotate::lower_j_tau(graph, &last, self.tau) } else { last };
                 return Ok(IrrqFit { embedding, trace });
             }
 
             // (c) γ_ij ← [w_ij‖ŷᵢ − ŷⱼ‖² + ε²]^(τ/2 − 1)
-            let (graph, freed) =
-                reweight::reweighted(distances, self.variant, self.tau, epsilon, weighted.take());
-            (weighted, room) = (Some(graph), freed);
-            previous = (self.early_stop || self.variant == Variant::Released).then_some(y);
-            let mut block = pairs.vectors;
-            block.extend(pairs.guards);
-            warm = Some(block);
+            let energy = (now.may_contract && now.contracted.is_none())
+                .then(|| reweight::energy(&distances, self.variant, self.tau, epsilon));
+            let (weighted, room) =
+                reweight::reweighted(distances, self.variant, self.tau, epsilon, now.weighted.take());
+            (now.epsilon, now.room, now.weighted) = (epsilon, room, Some(weighted));
+            now.follow(graph, &pi, pairs, y, energy);
+        }
+    }
+
+    /// What there is to tell of a sweep.
+    fn iteration(
+        &self,
+        trace: &Trace,
+        distances: &Distances<'_>,
+        pairs: &Eigenpairs,
+        epsilon: f64,
+    ) -> Iteration {
+        let j2 = 2.0 * pairs.values.iter().sum::<f64>();
+        // At τ = 2 all three are the same.
+        let (f, j_tau) = if self.tau == 2.0 && epsilon == 0.0 {
+            (j2, j2)
+        } else {
+            objective::f_and_j_tau(distances, self.variant, self.n_components, self.tau, epsilon)
+        };
+        Iteration {
+            sweep: trace.iterations.len() + 1,
+            epsilon,
+            f,
+            j_tau,
+            j2,
+            eigenvalues: pairs.values.clone(),
+            residual: pairs.residual,
+            vertices: 0,
+            solver_steps: pairs.steps,
+            ms: 0.0,
         }
     }
 
@@ -152,10 +280,10 @@ impl Irrq {
     }
 
     /// The columns of an embedding to go on from, as eigenvectors: Π^½ Y.
-    fn first_guess(&self, scale: &[f64]) -> Option<Vec<f64>> {
+    fn first_guess(&self, pi: &[f64]) -> Option<Vec<f64>> {
         match &self.start {
             Start::Resumed(y, _) if self.tau < 2.0 && y.n_components() == self.n_components => {
-                let column = |c: usize| scale.iter().enumerate().map(move |(i, s)| y.row(i)[c] / s);
+                let column = |c: usize| pi.iter().enumerate().map(move |(i, p)| y.row(i)[c] * p.sqrt());
                 Some((0..y.n_components()).flat_map(column).collect())
             }
             _ => None,

@@ -23,6 +23,7 @@ pub mod rotate;
 mod soc;
 pub mod spectrum;
 mod split_bregman;
+mod stiff;
 mod warm;
 
 pub use config::{Irrq, Kappa, Start, Variant};
@@ -165,6 +166,9 @@ pub struct Iteration {
     pub eigenvalues: Vec<f64>,
     /// ‖A⁺(Ax − λx)‖, the largest over the columns.
     pub residual: f64,
+    /// Vertices of the eigenproblem: fewer than the graph has where stiff edges were contracted, and all of them in the sweep
+    /// that ends the embedding.
+    pub vertices: usize,
     /// Steps of the eigensolver.
     pub solver_steps: usize,
     /// Wall time in milliseconds.

@@ -59,6 +59,24 @@ pub(super) fn reweighted(
     }
 }
 
+/// Σ w γ ‖Δy‖² over the edges, each counted once: the energy of an embedding under the weights that it leads to.
+pub(super) fn energy(distances: &Distances<'_>, variant: Variant, tau: f64, epsilon: f64) -> f64 {
+    let power = HalfPower::new(2.0 - tau);
+    let epsilon2 = epsilon * epsilon;
+    match variant {
+        Variant::Published if tau == 1.0 => {
+            distances.sum(|w, squared| w * squared / (w * squared + epsilon2).sqrt())
+        }
+        Variant::Published => distances.sum(|w, squared| w * squared / power.of(w * squared + epsilon2)),
+        Variant::Weighted => distances.sum(|w, squared| w * squared / power.of(squared + epsilon2)),
+        Variant::Released => {
+            let gamma = |w: f64, squared: f64| 1.0 / power.of(w * squared + epsilon2);
+            let mean = distances.sum(gamma) / distances.n_edges().max(1) as f64;
+            distances.sum(|w, squared| w * squared * gamma(w, squared)) / mean
+        }
+    }
+}
+
 /// W∘Γ⁽⁰⁾ with γ⁽⁰⁾ = ‖Δy‖_τ^τ / ‖Δy‖₂² for a given embedding; differences below 10⁻⁸ of the largest count as that.
 pub(super) fn ratio_weights(graph: &Graph, embedding: &Embedding, tau: f64) -> Graph {
     let power = HalfPower::new(tau);
@@ -121,6 +139,23 @@ mod tests {
         assert_eq!(differences(Variant::Published, 0, 2), [6.0, 2.0]);
         assert_eq!(differences(Variant::Released, 0, 1), [12.0, 1.0]);
         assert_eq!(differences(Variant::Weighted, 0, 2), [4.0, 3.0]);
+    }
+
+    #[test]
+    fn the_energy_is_that_under_the_new_weights() {
+        let graph = crate::graph::gallery::random(60, 0.3, 2);
+        let y = Embedding::new(60, 1, (0..60).map(|i| (f64::from(i) * 0.7).sin()).collect()).unwrap();
+        for variant in [Variant::Published, Variant::Released, Variant::Weighted] {
+            for (tau, epsilon) in [(1.0, 0.5), (1.25, 0.01), (0.5, 0.3)] {
+                let (weighted, _) = reweighted(y.distances(&graph), variant, tau, epsilon, None);
+                let expected = weighted.sum_edges(|i, j, w| w * y.squared_distance(i, j));
+                let found = energy(&y.distances(&graph), variant, tau, epsilon);
+                assert!(
+                    (found - expected).abs() <= 1e-12 * expected,
+                    "{variant:?} {tau}: {found} {expected}"
+                );
+            }
+        }
     }
 
     #[test]

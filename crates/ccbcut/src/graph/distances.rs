@@ -12,6 +12,7 @@ use super::{
     csr::{Csr, for_each_block},
     planes::Planes,
     rank::{self, Counts},
+    ties::Ties,
 };
 
 /// Lanes of the sums over coordinates and over edges.
@@ -35,6 +36,11 @@ pub(crate) struct Distances<'a> {
 enum Edges<'a> {
     Sparse(Sparse<'a>),
     Stencil(Planes<'a>),
+    /// The parts of a graph, each of one height.
+    Parts {
+        ties: &'a Ties,
+        squared: Vec<f64>,
+    },
 }
 
 struct Sparse<'a> {
@@ -70,11 +76,16 @@ impl<'a> Distances<'a> {
         Self { n_edges: graph.n_edges(), edges }
     }
 
+    /// The distances of a graph whose parts move as one, for a height of each part: an edge inside a part has none.
+    pub(crate) fn of_parts(ties: &'a Ties, heights: &[f64]) -> Self {
+        Self { n_edges: ties.n_edges(), edges: Edges::Parts { ties, squared: ties.squared(heights) } }
+    }
+
     pub(crate) fn n_edges(&self) -> usize {
         self.n_edges
     }
 
-    /// Σ f(w, ‖Δ‖²) over the edges, each counted once.
+    /// Σ f(w, ‖Δ‖²) over the edges, each counted once; where ‖Δ‖ is 0, f must be affine in w.
     pub(crate) fn sum(&self, f: impl Fn(f64, f64) -> f64 + Sync + Send) -> f64 {
         match &self.edges {
             Edges::Sparse(sparse) => {
@@ -84,6 +95,7 @@ impl<'a> Distances<'a> {
                 })
             }
             Edges::Stencil(planes) => planes.sum(|difference| difference * difference, f),
+            Edges::Parts { ties, squared } => ties.sum(squared, &f),
         }
     }
 
@@ -97,6 +109,7 @@ impl<'a> Distances<'a> {
                 })
             }
             Edges::Stencil(planes) => planes.sum(f, |w, sum| w * sum),
+            Edges::Parts { ties, squared } => ties.sum(squared, &|w, squared: f64| w * f(squared.sqrt())),
         }
     }
 
@@ -109,11 +122,13 @@ impl<'a> Distances<'a> {
         match &self.edges {
             Edges::Sparse(sparse) => nth_largest(sparse.csr, sparse.squared(), place, &f),
             Edges::Stencil(planes) => planes.nth_largest(place, f),
+            Edges::Parts { ties, squared } => ties.nth_largest(squared, place, &f),
         }
     }
 
     /// The graph with the weights f(w, ‖Δ‖²) on the same edges and no self-loops; `old`, a graph with the same edges
-    /// that is no longer needed, gives its memory. That of the distances comes back.
+    /// that is no longer needed, gives its memory. That of the distances comes back. For parts it is the graph of the parts,
+    /// where weights between two of them add up.
     ///
     /// `f` must return finite, positive values.
     pub(crate) fn reweighted(
@@ -137,6 +152,7 @@ impl<'a> Distances<'a> {
                     if let Some(Storage::Stencil(old)) = old { old.weights.into_vec() } else { Vec::new() };
                 (Storage::Stencil(planes.reweighted(memory, f)), Vec::new())
             }
+            Edges::Parts { ties, squared } => return (ties.reweighted(&squared, &f), Vec::new()),
         };
         (Graph::from_storage(storage, Vec::new()), room)
     }
