@@ -288,7 +288,8 @@ def embed(
         The knob, 0 < tau <= 2. At 2 the columns are the smallest nontrivial eigenvectors.
     return_trace : bool, default False
         Whether to return what every sweep did, too.
-    balance, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, seed, threads
+    balance, kappa, kappa_count, variant, max_iterations, tol, eigen_tol, epsilon_floor, early_stop, contract, rotate, \
+seed, threads
         As in `partition`.
 
     Returns
