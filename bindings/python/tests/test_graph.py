@@ -153,7 +153,7 @@ def test_nothing_to_choose(weights, method, k):
 def test_stiff_edges_are_contracted_where_that_is_asked_for():
     rng = np.random.default_rng(3)
     group = np.repeat([0, 1], [900, 700])
-    chance = np.where(group[:, None] == group, 0.1, 0.0005)
+    chance = np.where(group[:, None] == group, 0.1, 0.0002)
     weights = sp.csr_array(np.triu(rng.random(chance.shape) < chance, 1).astype(float))
     weights = weights + weights.T
     whole, contracted = (ccbcut.partition(weights, 2, tau=0.5, contract=on) for on in (False, True))
