@@ -214,8 +214,8 @@ impl Irrq {
     }
 
     /// Whether sweeps of one column may contract edges that are stiff beyond what the embedding can stretch, and solve for the
-    /// few vertices that are left; the sweep that ends the embedding has all of them. Off by default: the embedding is the
-    /// same to some 10⁻⁶, but where a hierarchy splits off single vertices that decides which; `docs/concepts/solver.md` says
+    /// few vertices that are left; the sweep that ends the embedding has all of them. Off by default: the embedding is all
+    /// but the same, but where a hierarchy splits off single vertices, what little differs decides which; `docs/concepts/solver.md` says
     /// what it saves and what it costs.
     #[must_use]
     pub fn contract(mut self, contract: bool) -> Self {

@@ -92,6 +92,13 @@ impl State {
         }
     }
 
+    /// Judges a sweep that was given up by the eigenvalue with all vertices; returns the time that was spent on it.
+    fn judge_given_up(&mut self, eigenvalue: f64) -> f64 {
+        let Some((ms, contracted)) = self.given_up.take() else { return 0.0 };
+        self.may_contract &= stiff::was_good(contracted, eigenvalue);
+        ms
+    }
+
     /// Goes on from a solution, whose weights are in place; stiff edges are contracted where its energy is given and enough
     /// of them are.
     fn follow(&mut self, graph: &Graph, pi: &[f64], pairs: Eigenpairs, y: Embedding, energy: Option<f64>) {
@@ -176,6 +183,7 @@ impl Irrq {
             // (a) Y ← argmin J₂^Γ(Y) subject to YᵀΠY = I, YᵀΠ1 = 0
             let is_first = trace.iterations.is_empty();
             let pairs = now.solve(self, graph, &pi, &spectrum, is_first)?;
+            let lost_ms = now.judge_given_up(pairs.values[0]);
             let y = now.embedding(&pairs, &pi);
 
             // (b) ε ← min(ε, r(Y)_{κ+1} / n), not below the floor
@@ -192,9 +200,7 @@ impl Irrq {
             let epsilon = self.shrink(now.epsilon, n, &distances, is_first, &trace);
             let mut iteration = self.iteration(&trace, &distances, &pairs, epsilon);
             iteration.vertices = now.n_vertices(graph);
-            let (lost_ms, rough) = now.given_up.take().unwrap_or_default();
             iteration.ms = lost_ms + clock.elapsed().as_secs_f64() * 1e3;
-            now.may_contract &= rough == 0.0 || stiff::was_good(rough, pairs.values[0]);
             trace.iterations.push(iteration);
 
             let flat = || self.is_flat(graph, &pi, &trace.iterations).then_some(StopReason::Converged);
@@ -405,5 +411,33 @@ impl Irrq {
         } else {
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_bad_contraction_there_is_no_other() {
+        let judged = |given_up: Option<(f64, f64)>| {
+            let mut state = State {
+                weighted: None,
+                room: Vec::new(),
+                epsilon: 1.0,
+                warm: None,
+                contracted: None,
+                may_contract: true,
+                previous: None,
+                keeps_previous: false,
+                given_up,
+            };
+            let ms = state.judge_given_up(1.0);
+            assert_eq!(state.given_up, None);
+            (ms, state.may_contract)
+        };
+        assert_eq!(judged(None), (0.0, true));
+        assert_eq!(judged(Some((5.0, 1.00005))), (5.0, true));
+        assert_eq!(judged(Some((5.0, 1.001))), (5.0, false));
     }
 }

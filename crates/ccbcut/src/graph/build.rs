@@ -154,28 +154,6 @@ impl Graph {
         Self::from_storage(Storage::Sparse(Csr::new(offsets, targets, weights)), self_loops)
     }
 
-    /// A graph from edges that are known to be sorted, each given once with its smaller end first, and positive.
-    pub(super) fn from_sorted_edges(n: usize, edges: &[(u32, u32)], weights: &[f64]) -> Self {
-        debug_assert!(edges.is_sorted() && edges.iter().all(|(i, j)| i < j));
-        let mut offsets = vec![0; n + 1];
-        for &(i, j) in edges {
-            offsets[i as usize + 1] += 1;
-            offsets[j as usize + 1] += 1;
-        }
-        (0..n).for_each(|v| offsets[v + 1] += offsets[v]);
-        let mut next = offsets.clone();
-        let (mut targets, mut values) = (vec![0; offsets[n]], vec![0.0; offsets[n]]);
-        // Smaller neighbours come to a vertex before it is the smaller one itself.
-        for (&(i, j), &w) in edges.iter().zip(weights) {
-            for (own, other) in [(i, j), (j, i)] {
-                let place = &mut next[own as usize];
-                (targets[*place], values[*place]) = (other, w);
-                *place += 1;
-            }
-        }
-        Self::from_sorted_csr(offsets, targets, values, Vec::new())
-    }
-
     /// Builds from all entries of a symmetric matrix, in any order; repeated entries add up.
     fn from_entries(n: usize, mut entries: Vec<(u32, u32, f64)>) -> Result<Self> {
         check_vertex_count(n)?;

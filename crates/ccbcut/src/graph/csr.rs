@@ -38,6 +38,28 @@ impl Csr {
         Self { offsets: offsets.into(), targets: targets.into(), weights, halves, largest }
     }
 
+    /// From edges that are known to be sorted, each given once with its smaller end first, and positive.
+    pub(super) fn from_sorted_edges(n: usize, edges: &[(u32, u32)], weights: &[f64]) -> Self {
+        debug_assert!(edges.is_sorted() && edges.iter().all(|(i, j)| i < j));
+        let mut offsets = vec![0; n + 1];
+        for &(i, j) in edges {
+            offsets[i as usize + 1] += 1;
+            offsets[j as usize + 1] += 1;
+        }
+        (0..n).for_each(|v| offsets[v + 1] += offsets[v]);
+        let mut next = offsets.clone();
+        let (mut targets, mut values) = (vec![0; offsets[n]], vec![0.0; offsets[n]]);
+        // Smaller neighbours come to a vertex before it is the smaller one itself.
+        for (&(i, j), &w) in edges.iter().zip(weights) {
+            for (own, other) in [(i, j), (j, i)] {
+                let place = &mut next[own as usize];
+                (targets[*place], values[*place]) = (other, w);
+                *place += 1;
+            }
+        }
+        Self::new(offsets, targets, values)
+    }
+
     /// Other weights on the same pattern.
     pub(super) fn with_weights(&self, weights: Vec<f64>) -> Self {
         debug_assert_eq!(weights.len(), self.weights.len());

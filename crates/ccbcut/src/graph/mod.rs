@@ -248,20 +248,6 @@ impl Graph {
         Self::from_storage(storage, Vec::new())
     }
 
-    /// The same graph with a weight for each edge, in the order of [`Graph::map_edges`].
-    pub(crate) fn with_edge_weights(&self, values: &[f64]) -> Self {
-        match &self.storage {
-            Storage::Sparse(csr) => {
-                Self::from_storage(Storage::Sparse(csr.with_edge_weights(values, Vec::new())), Vec::new())
-            }
-            Storage::Stencil(_) => {
-                let edges = self.map_edges(|i, j, _| (i, j));
-                let place = |i, j| edges.binary_search(&(i, j)).unwrap_or_else(|place| place);
-                self.map_weights(|i, j, _| values[place(i.min(j), i.max(j))])
-            }
-        }
-    }
-
     /// L = D − W, or Π^-½ L Π^-½ with [`Laplacian::scaled`].
     pub fn laplacian(&self) -> Laplacian<'_> {
         Laplacian::new(self)

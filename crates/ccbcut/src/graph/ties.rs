@@ -2,7 +2,7 @@
 
 use crate::{parallel, simd};
 
-use super::{Graph, ROW_BLOCK};
+use super::{Graph, ROW_BLOCK, Storage, csr::Csr};
 
 /// Pairs of parts that one task sums over.
 const PAIR_BLOCK: usize = 512;
@@ -16,8 +16,8 @@ const LANES: usize = 8;
 /// The edges between the parts of a graph, pair by pair.
 #[derive(Debug)]
 pub(crate) struct Ties {
-    /// The parts as vertices, an edge for each pair.
-    contracted: Graph,
+    /// The graph with the parts for vertices, an edge for each pair.
+    contracted: Csr,
     /// The pairs as the contracted graph has its edges: each once, the smaller part first, in increasing order.
     pairs: Vec<(u32, u32)>,
     /// Where the weights of each pair begin, the end included.
@@ -35,7 +35,7 @@ struct Tie {
 
 impl Ties {
     /// The ties of `n_parts` parts of a graph. The contracted graph has the weights of `other`: those between two parts add up.
-    /// `None` where the other has not the same edges, as when a weight vanished in single precision.
+    /// `None` where a vertex has not as many edges in the other, as when a weight vanished in single precision.
     pub(crate) fn new(graph: &Graph, other: &Graph, part: &[u32], n_parts: usize) -> Option<Self> {
         let n = graph.n_vertices();
         let blocks = parallel::map(n.div_ceil(ROW_BLOCK), |block| {
@@ -109,13 +109,13 @@ impl Ties {
         starts.push(weights.len());
         let n_inside = graph.n_edges() - weights.len();
         let mean = blocks.iter().map(|block| block.1).sum::<f64>() / n_inside.max(1) as f64;
-        let contracted = Graph::from_sorted_edges(n_parts, &pairs, &sums);
+        let contracted = Csr::from_sorted_edges(n_parts, &pairs, &sums);
         Some(Self { contracted, pairs, starts, weights, inside: (n_inside, mean) })
     }
 
     /// The graph with the parts for vertices.
-    pub(crate) fn contracted(&self) -> &Graph {
-        &self.contracted
+    pub(crate) fn contracted(&self) -> Graph {
+        Graph::from_storage(Storage::Sparse(self.contracted.clone()), Vec::new())
     }
 
     /// Edges of the graph, those inside parts included.
@@ -166,7 +166,8 @@ impl Ties {
                 || pairs.map(|pair| sum_of(self.of_pair(pair), squared[pair], f)).collect::<Vec<f64>>(),
             )
         });
-        self.contracted.with_edge_weights(&blocks.concat())
+        let csr = self.contracted.with_edge_weights(&blocks.concat(), Vec::new());
+        Graph::from_storage(Storage::Sparse(csr), Vec::new())
     }
 
     fn of_pair(&self, pair: usize) -> &[f64] {
@@ -214,7 +215,7 @@ mod tests {
             let ties = Ties::new(&graph, &other, &part, n_parts).unwrap();
             let expected = other.contracted(&part, n_parts).unwrap().without_self_loops();
             let edges = |graph: &Graph| graph.map_edges(|i, j, w| (i, j, w));
-            let (found, expected) = (edges(ties.contracted()), edges(&expected));
+            let (found, expected) = (edges(&ties.contracted()), edges(&expected));
             assert_eq!(found.len(), expected.len());
             for (a, b) in found.iter().zip(&expected) {
                 assert!((a.0, a.1) == (b.0, b.1) && (a.2 - b.2).abs() <= 1e-12 * b.2, "{a:?} {b:?}");
